@@ -12,7 +12,7 @@ import { Connection } from "./connection/connection.ts";
 import { copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { LostConnectionError, sqlStateOf } from "./connection/errors.ts";
-import { assertSupported, identify, reachTimeoutMs, toDatabaseError } from "./database.ts";
+import { assertSupported, commitOrDoubt, identify, reachTimeoutMs, toDatabaseError } from "./database.ts";
 import { migrateAlone, schemaVersion } from "./migrations.ts";
 import { findLivingServer } from "./servers.ts";
 
@@ -25,7 +25,7 @@ export async function openPostgresSource(url: string): Promise<CopySource> {
   const side = await openSide(parseDatabaseUrl(url));
   try {
     await assertCopyable(side);
-    await beginLong(side.connection, "ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+    await side.connection.beginLong("ISOLATION LEVEL REPEATABLE READ, READ ONLY");
     await lockUnserved(side, "SHARE", ": what it writes from now on would be missing in the copy");
     return new PostgresSource(side);
   } catch (error) {
@@ -113,7 +113,7 @@ class PostgresTarget extends PostgresSide implements CopyTarget {
   async begin(): Promise<void> {
     const { connection, address } = this.side;
     try {
-      await beginLong(connection);
+      await connection.beginLong();
       await identify(connection, address);
       await migrateAlone(connection);
       await lockUnserved(this.side, "EXCLUSIVE", "");
@@ -137,17 +137,9 @@ class PostgresTarget extends PostgresSide implements CopyTarget {
     });
   }
 
-  async commit(): Promise<void> {
-    try {
-      await this.side.connection.commit();
-    } catch (error) {
-      throw error instanceof LostConnectionError
-        ? new DatabaseError(
-            `${this.shown}: the connection was lost at the very end, and the copy is there as a whole or not at all; run it again, which refuses if it is there`,
-            { cause: error },
-          )
-        : toCopyError(error, this.side.address);
-    }
+  commit(): Promise<void> {
+    const doubt = `${this.shown}: the connection was lost at the very end, and the copy is there as a whole or not at all; run it again, which refuses if it is there`;
+    return this.run(({ connection }) => commitOrDoubt(connection, doubt));
   }
 }
 
@@ -209,26 +201,17 @@ async function readIdentity(connection: Connection): Promise<string> {
 }
 
 /**
- * Begins a transaction that may take long, and may be idle meanwhile. With REPEATABLE READ, its first read takes the
- * snapshot.
- */
-async function beginLong(connection: Connection, mode = ""): Promise<void> {
-  await connection.script(
-    `BEGIN ${mode}; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0`,
-  );
-}
-
-/**
  * Keeps all others from writing to a store until the transaction ends. Throws `DatabaseError` while a server uses it.
  *
- * `LOCK` takes no snapshot. So the snapshot of a REPEATABLE READ transaction comes after the last write of others.
+ * `LOCK` takes no snapshot. So the snapshot of a REPEATABLE READ transaction comes after the last write of others. It
+ * locks the tables one by one: first those that an import locks first, so that the two cannot wait for each other.
  */
 async function lockUnserved(
   { connection, address }: OpenedSide,
   mode: "SHARE" | "EXCLUSIVE",
   consequence: string,
 ): Promise<void> {
-  const tables = ["head", "servers", ...copiedTables.map(({ name }) => name)];
+  const tables = ["pets", "orders", "head", "servers", ...copiedTables.map(({ name }) => name)];
   await connection.command(`LOCK TABLE ${tables.join(", ")} IN ${mode} MODE`);
   const server = await findLivingServer(connection);
   if (server !== undefined) {

@@ -43,6 +43,18 @@ export async function prepareDatabase(address: DatabaseAddress, options: Prepare
   }
 }
 
+/**
+ * Commits the transaction of a command. Throws `DatabaseError` with the line for the operator where the connection is
+ * lost meanwhile: nobody knows then what has become of it.
+ */
+export async function commitOrDoubt(connection: Connection, line: string): Promise<void> {
+  try {
+    await connection.commit();
+  } catch (error) {
+    throw error instanceof LostConnectionError ? new DatabaseError(line, { cause: error }) : error;
+  }
+}
+
 /** Opens a connection for some reads that take a moment. Throws `DatabaseError`, also where they take longer. */
 export function lookInto<T>(address: DatabaseAddress, look: (connection: Connection) => Promise<T>): Promise<T> {
   const deadline = performance.now() + reachTimeoutMs;
@@ -93,6 +105,7 @@ export async function identify(connection: Connection, address: DatabaseAddress)
 interface SettingsRow {
   readonly version: string;
   readonly version_number: string;
+  /** What the database has set: this program's own sessions may differ. */
   readonly synchronous_commit: string;
   readonly encoding: string;
   readonly is_replica: boolean;
@@ -103,7 +116,8 @@ interface SettingsRow {
 export async function assertSupported(connection: Connection, { shown }: DatabaseAddress): Promise<void> {
   const [row] = await connection.query<SettingsRow>(
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS version_number,
-       current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
+       (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS synchronous_commit,
+       current_setting('server_encoding') AS encoding,
        pg_is_in_recovery() AS is_replica, current_setting('transaction_read_only') AS is_read_only`,
   );
   const settings = row as SettingsRow;

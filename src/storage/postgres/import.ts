@@ -22,7 +22,7 @@ import { Connection, importLock, type Queryable } from "./connection/connection.
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { fromDriverError } from "./connection/errors.ts";
-import { identify, lookInto, type PrepareOptions } from "./database.ts";
+import { commitOrDoubt, identify, lookInto, type PrepareOptions } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
 import { readClock } from "./servers.ts";
 import { lockHead } from "./writer/round-trips.ts";
@@ -30,7 +30,8 @@ import { lockHead } from "./writer/round-trips.ts";
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input,
  * because the records are first staged in temporary tables. Then imports wait for one another, because only they write
- * pets and orders. Other writers wait only while the stock is merged.
+ * pets and orders. Other writers wait only while the stock is merged. Throws `DatabaseError` where the connection is
+ * lost during the commit.
  */
 export function importAll(address: DatabaseAddress, imports: Imports, nowMs?: number): Promise<ImportResult> {
   return staging(address, imports, async (connection) => {
@@ -42,7 +43,10 @@ export function importAll(address: DatabaseAddress, imports: Imports, nowMs?: nu
     if (hasChanges(result)) {
       await countChanges(connection, { writer: anyWriter, notifies: true }, "stock", 1);
     }
-    await connection.commit();
+    await commitOrDoubt(
+      connection,
+      `${address.shown}: the connection was lost at the very end, and the import is there as a whole or not at all; see whether it is there before you run it again`,
+    );
     return result;
   });
 }
@@ -78,9 +82,8 @@ async function staging<T>(
     // `COPY` needs a connection that sends one statement at a time.
     const connection = await Connection.open(address, { isPipelined: false });
     try {
-      await connection.script(
-        `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '60s'`,
-      );
+      await connection.beginLong();
+      await connection.script("SET LOCAL lock_timeout = '60s'");
       await stageAll(connection, petImport, pets);
       await stageAll(connection, orderImport, orders);
       return await work(connection);

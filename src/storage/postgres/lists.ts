@@ -218,10 +218,12 @@ export async function* exportRows<Row, Item>(
   try {
     const connection = await Connection.open(address);
     try {
-      await connection.script("BEGIN READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0");
+      await connection.beginLong("READ ONLY");
       await connection.script(`DECLARE exported NO SCROLL CURSOR FOR ${sql}`);
       for (;;) {
-        const rows = await fetchNext<Row>(connection);
+        const rows = await connection.within(performance.now() + fetchTimeoutMs, () =>
+          connection.query<Row>(`FETCH ${rowsPerFetch} FROM exported`),
+        );
         for (const row of rows) {
           yield fromRow(row);
         }
@@ -234,14 +236,5 @@ export async function* exportRows<Row, Item>(
     }
   } catch (error) {
     throw fromDriverError(error);
-  }
-}
-
-async function fetchNext<Row>(connection: Connection): Promise<Row[]> {
-  const timer = setTimeout(() => connection.cut(), fetchTimeoutMs);
-  try {
-    return await connection.query<Row>(`FETCH ${rowsPerFetch} FROM exported`);
-  } finally {
-    clearTimeout(timer);
   }
 }

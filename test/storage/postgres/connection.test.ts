@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
-import { clusterPort, urlOf } from "../../support/postgres/databases.ts";
+import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 
 async function openConnection(): Promise<Connection> {
@@ -31,5 +31,19 @@ describe.skipIf(postgresPrograms === undefined)("a connection to PostgreSQL", ()
     const work = connection.within(performance.now() + 60_000, () => connection.query("SELECT 1 AS one"));
     expect(await work).toEqual([{ one: 1 }]);
     expect(connection.isLost).toBe(false);
+  });
+
+  it.each([
+    ["statement_timeout", "1ms", "0"],
+    ["synchronous_commit", "off", "on"],
+    ["synchronous_commit", "local", "local"],
+  ])("does not depend on what the database sets: %s = %s", async (setting, ofDatabase, ofSession) => {
+    const database = await createDatabase();
+    onTestFinished(() => database.remove());
+    const name = new URL(database.url).pathname.slice(1);
+    await runSql(database.url, `ALTER DATABASE ${name} SET ${setting} = '${ofDatabase}'`);
+    const connection = await Connection.open(parseDatabaseUrl(database.url));
+    onTestFinished(() => connection.close());
+    expect(await connection.query(`SHOW ${setting}`)).toEqual([{ [setting]: ofSession }]);
   });
 });

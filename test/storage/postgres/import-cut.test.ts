@@ -1,11 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { describeError } from "../../../src/cli/failure.ts";
+import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
+import { openPostgresSource } from "../../../src/storage/postgres/copy.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
 import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
+import { createPet } from "../samples.ts";
+import { countWaiting, openBehindProxy } from "./behind-proxy.ts";
 
 /** Megabytes of pets: more than what is on the way at once. */
 function createPets(): string {
@@ -49,5 +55,40 @@ describe.skipIf(postgresPrograms === undefined)("an import over PostgreSQL", () 
       /^petstore: the store failed: (the connection was lost in the middle, and nothing has been changed: |terminating connection due to administrator command)[^\n]*\n$/,
     );
     expect((await runSql(database.url, "SELECT count(*)::int AS count FROM pets"))[0]?.rows).toEqual([{ count: 0 }]);
+  });
+
+  it("whose connection is lost during the commit says that it may be there", async () => {
+    const { proxied, direct, proxy, url } = await openBehindProxy();
+    proxy.decide = (bytes) => {
+      if (!bytes.includes("COMMIT\0")) {
+        return "pass";
+      }
+      void expect
+        .poll(() => direct.getPet(3n))
+        .toBeDefined()
+        .then(() => proxy.cut());
+      return "mute";
+    };
+    const line = await proxied.importAll({ pets: [createPet({ id: 3n })] }).then(() => "imported", describeError);
+    expect(line).toMatch(
+      /: the connection was lost at the very end, and the import is there as a whole or not at all; /,
+    );
+    expect(line).not.toMatch(/\n/);
+    expect((await runSql(url, "SELECT id FROM pets WHERE id = 3"))[0]?.rowCount).toBe(1);
+  });
+
+  it("and a copy of the store that begins meanwhile do not keep each other from their work", async () => {
+    const { direct, url } = await openBehindProxy();
+    const writer = await Connection.open(parseDatabaseUrl(url));
+    onTestFinished(() => writer.close());
+    await writer.script("BEGIN; SELECT FROM head FOR UPDATE");
+    const imported = direct.importAll({ pets: [createPet({ id: 3n, quantity: 5n })] });
+    await expect.poll(() => countWaiting(url)).toBe(1);
+    const opened = openPostgresSource(url);
+    await expect.poll(() => countWaiting(url)).toBe(2);
+    await writer.script("ROLLBACK");
+    expect(await imported).toMatchObject({ pets: { created: 1 } });
+    await using source = await opened;
+    expect(await source.countRows()).toBeGreaterThan(3);
   });
 });

@@ -135,6 +135,14 @@ export class Connection implements Queryable {
     }
   }
 
+  /**
+   * Begins a transaction that may take long, and may be idle meanwhile. With REPEATABLE READ, its first read takes the
+   * snapshot.
+   */
+  async beginLong(mode = ""): Promise<void> {
+    await this.script(`BEGIN ${mode}; SET LOCAL idle_in_transaction_session_timeout = 0`);
+  }
+
   /** Commits a transaction. Throws where it was rolled back, because one of its statements has failed. */
   async commit(): Promise<void> {
     const command = await this.command("COMMIT");
@@ -216,7 +224,11 @@ function streamOf(client: pg.Client): Duplex {
 /*
  * A server that is gone must not keep the others waiting. So PostgreSQL ends its idle transactions, and a statement
  * that waits for a lock notices that its client has gone. All statements are short: compiling one (`jit`) takes a
- * hundred times as long as running it.
+ * hundred times as long as running it. Some work takes minutes, such as an import, and what must not has a deadline of
+ * its own: so limits that the user or the database has for statements and transactions do not count. Since PostgreSQL
+ * 17 there is `transaction_timeout`.
+ *
+ * `synchronous_commit` may be switched off after a server has been started, which it then would not allow.
  */
 const sessionSettings = `
   SET idle_in_transaction_session_timeout = '5s';
@@ -226,6 +238,9 @@ const sessionSettings = `
   SET tcp_keepalives_interval = 2;
   SET tcp_keepalives_count = 2;
   SET jit = off;
+  SET statement_timeout = 0;
+  SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL;
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET default_transaction_isolation = 'read committed';
   SET TimeZone = 'UTC'`;
 
