@@ -1,6 +1,7 @@
 #!/bin/sh
 # A nightly job by curl: sets the stock of a whole delivery in one request, which counts once towards the limits. With
-# its date as the idempotency key, a job that is started again does nothing twice.
+# its date as the idempotency key, a job that is started again does nothing twice. Each change is made or refused by
+# itself: the answer is 200 all the same, and the job fails if a change was refused, as that of pet 404404 is.
 #
 #     PETSTORE_API_KEY=psk_… examples/nightly.sh
 set -eu
@@ -13,6 +14,14 @@ changes='{"changes": [
   {"petId": 404404, "delta": 1, "reason": "delivery"}
 ]}'
 
-curl --silent --show-error --fail-with-body --retry 3 --header "Authorization: Bearer $PETSTORE_API_KEY" \
-  --header "Idempotency-Key: nightly-$date" --json "$changes" "$base_url/inventory:batch"
-echo
+code=0
+answer=$(curl --silent --show-error --fail-with-body --retry 3 --header "Authorization: Bearer $PETSTORE_API_KEY" \
+  --header "Idempotency-Key: nightly-$date" --json "$changes" "$base_url/inventory:batch") || code=$?
+printf '%s\n' "$answer"
+case $answer in
+  *'"error":'*)
+    echo "nightly.sh: a change was refused; its error says why" >&2
+    code=1
+    ;;
+esac
+exit "$code"

@@ -1,7 +1,11 @@
 /**
  * A receiver of webhooks: believes only what is signed, and applies each change once. It needs nothing but Node.
  *
+ *     npm start -- --allow-private
+ *     npx petstore webhooks create --url http://127.0.0.1:8088/
  *     WEBHOOK_SECRET=whsec_… npm run example examples/webhook-receiver.ts
+ *
+ * Only with `--allow-private` does the service post to an address that is not public, such as this machine's.
  *
  * To rotate the secret, run `petstore webhooks rotate-secret`, and start this with the new one within a day: until then
  * requests are signed by both. WEBHOOK_SECRET may also hold both, separated by a space.
@@ -12,9 +16,20 @@ import type { AddressInfo } from "node:net";
 
 interface Change {
   readonly cursor: string;
-  readonly petId: number;
-  readonly before?: number;
-  readonly after: number;
+  readonly petId: bigint;
+  readonly before?: bigint;
+  readonly after: bigint;
+}
+
+/** `JSON.parse` whose reviver sees how a number is written. TypeScript does not know of that yet. */
+const parseWithSource = JSON.parse as (
+  text: string,
+  revive: (name: string, value: unknown, context: { readonly source: string }) => unknown,
+) => { readonly type: string; readonly data: { readonly changes: readonly Change[] } };
+
+/** Reads a delivery. Its numbers are integers of 64 bits, which `JSON.parse` alone would round. */
+function parseDelivery(text: string) {
+  return parseWithSource(text, (_name, value, { source }) => (typeof value === "number" ? BigInt(source) : value));
 }
 
 const secrets = (process.env.WEBHOOK_SECRET ?? "").split(" ").filter((secret) => secret.startsWith("whsec_"));
@@ -91,7 +106,7 @@ async function receive(request: IncomingMessage): Promise<number> {
   if (!isGenuine(request, body)) {
     return 401;
   }
-  const { type, data } = JSON.parse(body.toString());
+  const { type, data } = parseDelivery(body.toString());
   if (type === "stock.changed") {
     apply(String(request.headers["webhook-id"]), data.changes);
   } else {

@@ -22,12 +22,20 @@ const runs = {
   sh: { command: "sh", args: [] },
 };
 
-/** Runs an example on the server of this test, as its comment says. Returns the lines that it prints. */
-async function run(example: string): Promise<string[]> {
+/** Starts an example on the server of this test, as its comment says. */
+function start(example: string, ...values: string[]) {
   const { command, args } = example.endsWith(".ts") ? runs.ts : runs.sh;
   const env = { ...process.env, PETSTORE_API_KEY: key, BASE_URL: `${server.origin}/v1` };
-  const running = promisify(execFile)(command, [...args, example], { cwd: join(projectRoot, "examples"), env });
-  return (await running).stdout.trim().split(/\r?\n/);
+  return promisify(execFile)(command, [...args, example, ...values], { cwd: join(projectRoot, "examples"), env });
+}
+
+/** Runs an example. Returns the lines that it prints. */
+async function run(example: string): Promise<string[]> {
+  return linesOf((await start(example)).stdout);
+}
+
+function linesOf(stdout: string): string[] {
+  return stdout.trim().split(/\r?\n/);
 }
 
 /** What the examples print of the fixture's pending pets, before they change pet 7. */
@@ -84,17 +92,26 @@ describe("the example", () => {
       ],
     ],
     ["stock-take.ts", ["somebody wrote meanwhile: counting again", "pet 7: 9 counted"]],
-    [
-      "nightly.sh",
-      [
-        expect.stringMatching(
-          /^\[\{"petId":7,"item":\{"petId":7,"quantity":19,"status":"pending"\}\},\{"petId":8,"item":\{"petId":8,"quantity":4,"status":"available"\}\},\{"petId":404404,"error":\{"code":"PET_NOT_FOUND",.*"status":404\}\}\]$/,
-        ),
-      ],
-    ],
-    ["mirror.ts", [`${pets.length} pets, 19 of pet 7`, "pet 7: 19 → 18", "18 of pet 7 in the end"]],
+    ["mirror.ts", [`${pets.length} pets, 9 of pet 7`, "pet 7: 9 → 8", "8 of pet 7 in the end"]],
   ])("%s does what it says", async (example, lines) => {
     expect(await run(example)).toEqual(lines);
+  });
+
+  it("stock-take.ts fails with the fault of its read", async () => {
+    await expect(start("stock-take.ts", "404404")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Error: PET_NOT_FOUND: There is no pet 404404."),
+    });
+  });
+
+  it("nightly.sh makes the changes that it can, and fails for one that is refused", async () => {
+    const failure = await start("nightly.sh").catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 1, stderr: "nightly.sh: a change was refused; its error says why\n" });
+    expect(linesOf((failure as { stdout: string }).stdout)).toEqual([
+      expect.stringMatching(
+        /^\[\{"petId":7,"item":\{"petId":7,"quantity":18,"status":"pending"\}\},\{"petId":8,"item":\{"petId":8,"quantity":4,"status":"available"\}\},\{"petId":404404,"error":\{"code":"PET_NOT_FOUND",.*"status":404\}\}\]$/,
+      ),
+    ]);
   });
 
   it("connect.ts stands in the client's README as it is", () => {

@@ -71,8 +71,10 @@ it("takes what the service sends, with the secret that 'create' has printed", as
 });
 
 it("goes on through a rotation, with the old secret", async () => {
+  lines = [];
   await server.store.run("webhooks", "rotate-secret", webhook.id);
   expect(await server.store.run("webhooks", "test", webhook.id, "--allow-private")).toContain("answered 204");
+  await until(async () => lines.includes("received webhook.test"), 5_000);
 });
 
 it("applies a delivery once, and a change that comes in another delivery", async () => {
@@ -84,6 +86,15 @@ it("applies a delivery once, and a change that comes in another delivery", async
   expect(await post({ ...change, cursor: "c2", before: 2, after: 1 }, { id: "msg_3" })).toBe(204);
   await until(async () => lines.includes("pet 8: 2 -> 1"), 5_000);
   expect(lines).toEqual(["pet 8: 3 -> 2", "pet 8: 2 -> 1"]);
+});
+
+it("applies numbers beyond 2^53 as they are", async () => {
+  lines = [];
+  const change = '{"cursor":"c4","petId":9223372036854775807,"before":9007199254740993,"after":9007199254740995}';
+  const body = `{"type":"stock.changed","timestamp":"","data":{"changes":[${change}]}}`;
+  expect(await post({}, { id: "msg_4", body })).toBe(204);
+  await until(async () => lines.length > 0, 5_000);
+  expect(lines).toEqual(["pet 9223372036854775807: 9007199254740993 -> 9007199254740995"]);
 });
 
 it("believes any of several signatures, and nothing else", async () => {
