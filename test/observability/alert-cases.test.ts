@@ -198,7 +198,8 @@ const cases: readonly Case[] = [
     when: "a twentieth is free",
     series: disk(gib, 20 * gib),
     at: "15m",
-    description: "1GiB are free on shop:9090. Without room every update is refused.",
+    description:
+      "1GiB are free on shop:9090. Without room every update is refused. docs/operations.md says how to make a store smaller.",
   },
   { alert: "PetstoreDiskNearlyFull", when: "half is free", series: disk(10 * gib, 20 * gib), at: "15m" },
   { alert: "PetstoreDiskNearlyFull", when: "the disk is huge", series: disk(50 * gib, 1_000 * gib), at: "15m" },
