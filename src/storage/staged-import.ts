@@ -40,14 +40,27 @@ export function countsFromRow({ total, known, partial }: CountsRow): ImportCount
 /** A pet that staged orders name, and that is neither in the store nor staged. */
 export interface StrayRow {
   readonly pet_id: bigint;
+  /** How many staged orders name such pets, and how many of these pets there are: the same in each row. */
   readonly orders: bigint;
+  readonly pets: bigint;
 }
 
-/** Describes the stray orders from the rows of all their pets, by ascending id. */
+/**
+ * Selects the first stray pets by ascending id, as `StrayRow`. An order that is imported without a `petId` keeps the one
+ * that it has, and is no stray.
+ */
+export const selectStrays = `
+  SELECT pet_id, CAST(sum(count(*)) OVER () AS bigint) AS orders, count(*) OVER () AS pets FROM staged_orders
+  WHERE pet_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = pet_id)
+    AND NOT EXISTS (SELECT 1 FROM staged_pets WHERE staged_pets.id = pet_id)
+  GROUP BY pet_id ORDER BY pet_id LIMIT ${maxStrayPets}`;
+
+/** Describes the stray orders from the rows of `selectStrays`. */
 export function straysFromRows(rows: readonly StrayRow[]): StrayOrders {
+  const [first] = rows;
   return {
-    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
-    petCount: rows.length,
-    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
+    count: Number(first?.orders ?? 0),
+    petCount: Number(first?.pets ?? 0),
+    petIds: rows.map((row) => row.pet_id),
   };
 }

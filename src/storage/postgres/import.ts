@@ -4,7 +4,6 @@ import {
   type ImportResult,
   type Imports,
   type RecordChange,
-  type StrayOrders,
   UnknownRecordError,
 } from "../../domain/import.ts";
 import type { Order } from "../../domain/order.ts";
@@ -15,6 +14,7 @@ import {
   type ImportTable,
   isWholeSql,
   type StrayRow,
+  selectStrays,
   straysFromRows,
 } from "../staged-import.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
@@ -101,19 +101,8 @@ async function describe(connection: Connection): Promise<ImportResult> {
   return {
     pets: await countStaged(connection, petImport),
     orders: await countStaged(connection, orderImport),
-    strays: await findStrays(connection),
+    strays: straysFromRows(await connection.query<StrayRow>(selectStrays)),
   };
-}
-
-/** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
-async function findStrays(connection: Connection): Promise<StrayOrders> {
-  const rows = await connection.query<StrayRow>(
-    `SELECT pet_id, count(*) AS orders FROM staged_orders
-     WHERE pet_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pets WHERE id = pet_id)
-       AND NOT EXISTS (SELECT 1 FROM staged_pets WHERE staged_pets.id = pet_id)
-     GROUP BY pet_id ORDER BY pet_id`,
-  );
-  return straysFromRows(rows);
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   type ImportResult,
   type Imports,
   type RecordChange,
-  type StrayOrders,
   UnknownRecordError,
 } from "../../domain/import.ts";
 import type { Order } from "../../domain/order.ts";
@@ -17,6 +16,7 @@ import {
   type ImportTable,
   isWholeSql,
   type StrayRow,
+  selectStrays,
   straysFromRows,
 } from "../staged-import.ts";
 import { countChange } from "./change-tokens.ts";
@@ -63,18 +63,8 @@ function describe(connection: Connection): ImportResult {
   return {
     pets: countStaged(connection, petImport),
     orders: countStaged(connection, orderImport),
-    strays: findStrays(connection),
+    strays: straysFromRows(connection.all<StrayRow>(selectStrays)),
   };
-}
-
-/** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
-function findStrays(connection: Connection): StrayOrders {
-  const rows = connection.all<StrayRow>(
-    `SELECT pet_id, count(*) AS orders FROM staged_orders
-     WHERE pet_id IS NOT NULL AND pet_id NOT IN (SELECT id FROM pets) AND pet_id NOT IN (SELECT id FROM staged_pets)
-     GROUP BY pet_id ORDER BY pet_id`,
-  );
-  return straysFromRows(rows);
 }
 
 /**
