@@ -46,8 +46,8 @@ export interface StrayRow {
 }
 
 /**
- * Selects the first stray pets by ascending id, as `StrayRow`. An order that is imported without a `petId` keeps the one
- * that it has, and is no stray.
+ * Selects the first stray pets by ascending id, as `StrayRow`. An order that is imported without a `petId` keeps the
+ * one that it has, and is no stray.
  */
 export const selectStrays = `
   SELECT pet_id, CAST(sum(count(*)) OVER () AS bigint) AS orders, count(*) OVER () AS pets FROM staged_orders

@@ -138,8 +138,8 @@ class PostgresTarget extends PostgresSide implements CopyTarget {
   }
 
   commit(): Promise<void> {
-    const doubt = `${this.shown}: the connection was lost at the very end, and the copy is there as a whole or not at all; run it again, which refuses if it is there`;
-    return this.run(({ connection }) => commitOrDoubt(connection, doubt));
+    const doubt = { work: "copy", next: "run it again, which refuses if it is there" };
+    return this.run(({ connection, address }) => commitOrDoubt(connection, address, doubt));
   }
 }
 

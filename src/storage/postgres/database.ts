@@ -44,14 +44,22 @@ export async function prepareDatabase(address: DatabaseAddress, options: Prepare
 }
 
 /**
- * Commits the transaction of a command. Throws `DatabaseError` with the line for the operator where the connection is
- * lost meanwhile: nobody knows then what has become of it.
+ * Commits the work of a command. Throws `DatabaseError` where the connection is lost meanwhile. Nobody knows then what
+ * has become of the work, so the error says what to do next.
  */
-export async function commitOrDoubt(connection: Connection, line: string): Promise<void> {
+export async function commitOrDoubt(
+  connection: Connection,
+  { shown }: DatabaseAddress,
+  { work, next }: { readonly work: string; readonly next: string },
+): Promise<void> {
   try {
     await connection.commit();
   } catch (error) {
-    throw error instanceof LostConnectionError ? new DatabaseError(line, { cause: error }) : error;
+    if (!(error instanceof LostConnectionError)) {
+      throw error;
+    }
+    const doubt = `the connection was lost at the very end, and the ${work} is there as a whole or not at all`;
+    throw new DatabaseError(`${shown}: ${doubt}; ${next}`, { cause: error });
   }
 }
 

@@ -107,7 +107,8 @@ async function search(
   const order = newestFirst ? "DESC" : "ASC";
   const mostOfEach = Math.floor(maxSearched / Math.max(1, petIds.length));
   const most = crossing === undefined ? Math.min(limit, mostOfEach) : mostOfEach;
-  const next = `SELECT ${columns} FROM changes WHERE revision > $1 AND revision < $2 ORDER BY revision ${order} LIMIT $3`;
+  const next = `SELECT ${columns} FROM changes WHERE revision > $1 AND revision < $2
+    ORDER BY revision ${order} LIMIT $3`;
   // Only the index of a pet's changes has this order: with another one, PostgreSQL may go through those of all pets.
   const nextOfPets = `SELECT each.* FROM unnest($6::bigint[]) AS pet (wanted) CROSS JOIN LATERAL (
       SELECT ${columns} FROM changes WHERE (pet_id, revision) > (wanted, $1) AND (pet_id, revision) < (wanted, $2)
@@ -157,7 +158,7 @@ function changeFromRow(row: ChangeRow): StockChange {
 /** The most rows of a kind that one step deletes: twice what a batch may write. */
 const rowsPerStep = 2_000n;
 
-/** Whether `deleteOutdated` has anything to do. It compares the oldest rows, which PostgreSQL takes from the indexes. */
+/** Whether `deleteOutdated` has anything to do. Only the oldest rows are compared, which the indexes have first. */
 export async function hasOutdated(connection: Queryable, keptSinceMs: number, nowMs: number): Promise<boolean> {
   const [row] = await connection.query<{ found: boolean | null }>(
     `SELECT (SELECT min(expires_at_ms) FROM holds WHERE state = 'held') <= $1

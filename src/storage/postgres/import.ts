@@ -43,10 +43,8 @@ export function importAll(address: DatabaseAddress, imports: Imports, nowMs?: nu
     if (hasChanges(result)) {
       await countChanges(connection, { writer: anyWriter, notifies: true }, "stock", 1);
     }
-    await commitOrDoubt(
-      connection,
-      `${address.shown}: the connection was lost at the very end, and the import is there as a whole or not at all; see whether it is there before you run it again`,
-    );
+    const next = "see whether it is there before you run it again";
+    await commitOrDoubt(connection, address, { work: "import", next });
     return result;
   });
 }

@@ -81,7 +81,7 @@ describe.skipIf(postgresPrograms === undefined)("a group of writes in PostgreSQL
     await expect.poll(() => uncaught).toEqual([bug]);
   });
 
-  it("reads only the rows that it needs, also where its statements were planned while the tables were small", async () => {
+  it("reads only the rows that it needs, also where it was planned while the tables were small", async () => {
     const { store, url } = await openStore();
     const before = await countRows(url);
     const write = async (name: string) => {
