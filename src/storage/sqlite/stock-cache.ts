@@ -133,9 +133,11 @@ export class StockCache {
     return this.#head;
   }
 
-  /** The lineage of the history. Another one comes with another store, which a program has put into the open file. */
+  /**
+   * The lineage of the history, as of the last transaction that has read or changed stock. Another one comes with another
+   * store, which a program has put into the open file.
+   */
   get lineage(): string {
-    this.#catchUp();
     return this.#lineage;
   }
 
