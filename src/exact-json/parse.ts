@@ -180,7 +180,10 @@ class Parser {
       code = this.#text.charCodeAt(index);
     }
     this.#index = index + 1;
-    return isEscaped ? decodeEscapes(this.#text.slice(start, this.#index)) : this.#text.slice(start + 1, index);
+    // V8 keeps a whole text alive for a slice of 13 characters. A request may be kept for as long as its stream is open.
+    return isEscaped || index - start > 13
+      ? decodeString(this.#text.slice(start, this.#index))
+      : this.#text.slice(start + 1, index);
   }
 
   #parseNumber(): number | JsonNumber {
@@ -221,6 +224,11 @@ class Parser {
   }
 }
 
+/** Whether a parsed value is an object of JSON. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);
+}
+
 function notJson(): JsonFault {
   return new JsonFault("must be valid JSON");
 }
@@ -233,8 +241,8 @@ function enter(depth: number): number {
   return depth + 1;
 }
 
-/** The value of a string with escapes, from its source. */
-function decodeEscapes(source: string): string {
+/** A copy of the value of a string, from its source. */
+function decodeString(source: string): string {
   let value: string;
   try {
     value = JSON.parse(source);

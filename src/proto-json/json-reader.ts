@@ -8,7 +8,7 @@ import {
   type ScalarType,
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, isWrapperDesc, NullValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { JsonNumber } from "../exact-json/number.ts";
+import { isJsonObject } from "../exact-json/parse.ts";
 import { ContentFault, faultWithin, givenUnderBothNames } from "./content-fault.ts";
 import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
@@ -253,8 +253,8 @@ function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknow
 
 /** Throws `ContentFault` for anything but an object. */
 function readObject(json: unknown): Record<string, unknown> {
-  if (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof JsonNumber) {
+  if (!isJsonObject(json)) {
     throw new ContentFault("must be an object");
   }
-  return json as Record<string, unknown>;
+  return json;
 }

@@ -1,6 +1,7 @@
 import type { RecordChange } from "../domain/import.ts";
 import { type Order, orderStatuses } from "../domain/order.ts";
 import { petStatuses, type StockedPet } from "../domain/pet.ts";
+import { isJsonObject } from "../exact-json/parse.ts";
 import { boolean, type FieldFormat, int64, oneOf, text, textList, timestamp } from "./field.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";
 
@@ -58,7 +59,7 @@ export function recordFromJson<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
   value: unknown,
 ): RecordChange<T> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     throw new FieldError(`must be an object, not ${describeJson(value)}`);
   }
   const members = new Map<string, unknown>(Object.entries(value));

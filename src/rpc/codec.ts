@@ -73,7 +73,7 @@ export const binaryCodec: Codec = {
 /** How many values a message may hold, as in JSON. Each costs memory and time, and a compressed one next to no bytes. */
 const maxValues = maxJsonValues;
 
-/** Throws if a message holds more than `maxValues`. Each byte of packed numbers counts as one. */
+/** Throws if a message holds more than `maxValues`. Each byte of packed numbers, and each entry of a map, is one. */
 function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
   let count = 0;
@@ -82,7 +82,7 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
       const [number, wireType] = reader.tag();
       const field = desc.fields.find((each) => each.number === number);
       count++;
-      if (field === undefined || wireType !== WireType.LengthDelimited) {
+      if (field === undefined || field.fieldKind === "map" || wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, number);
       } else {
         const length = reader.uint32();

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JsonNumber } from "../../src/exact-json/number.ts";
@@ -93,6 +95,18 @@ it("takes the last of repeated keys, and __proto__ for a key like others", () =>
   expect(Object.keys(parsed)).toEqual(["__proto__"]);
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   expect(parsed.polluted).toBeUndefined();
+});
+
+it("keeps no text alive for a value of it", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const text = encoder.encode(`{"after":"a text of some length"${" ".repeat(1_000_000)}}`);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const values = Array.from({ length: 30 }, () => parseJson(text));
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
+  expect(values).toHaveLength(30);
 });
 
 it("reads what JSON.stringify writes", () => {

@@ -188,6 +188,7 @@ describe("JSON Lines", () => {
     ],
     ["takes a text that is a name, too", json.replace("Rex", "id"), [{ ...rex, name: "id" }]],
     ["refuses what is not an object", "[]", "1: must be an object, not an array"],
+    ["refuses a number for an object", "1.0", "1: must be an object, not 1.0"],
     ["refuses what is not JSON", `${json}\n{"id":`, "2: the record must be valid JSON"],
     ["names both lines of a repeated id", `${json}\n${json}`, "2: id: 7 is already on line 1"],
   ])("%s", (_, content, expected) => check("jsonl", content, expected));

@@ -1,7 +1,7 @@
-import { fromJson } from "@bufbuild/protobuf";
+import { create, fromJson, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createJsonCodec } from "../../src/rpc/codec.ts";
+import { binaryCodec, createJsonCodec } from "../../src/rpc/codec.ts";
 import { registry } from "../gateway/fixture.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
 
@@ -199,4 +199,26 @@ describe("a name that is unknown", () => {
       expect(attempt(read, `{${json}}`)).toBeUndefined();
     },
   );
+});
+
+describe("protobuf of more than 50,000 bytes", () => {
+  const long = "x".repeat(60_000);
+  const shape = (fields: MessageInitShape<typeof ShapeSchema>) => create(ShapeSchema, fields);
+
+  it.each([
+    ["a long text", shape({ texts: [long] })],
+    ["a map of messages, and a long text", shape({ texts: [long], shapes: { a: { bigs: [1n] } } })],
+    ["a long text within a map", shape({ names: { 7: long } })],
+  ])("is read with %s", (_title, message) => {
+    expect(binaryCodec.decode(ShapeSchema, toBinary(ShapeSchema, message))).toEqual(message);
+  });
+
+  it.each([
+    ["packed numbers", shape({ bigs: Array.from({ length: 50_001 }, () => 1n) })],
+    ["messages", shape({ children: Array.from({ length: 50_001 }, () => ({})) })],
+    ["messages of a message", shape({ child: { children: Array.from({ length: 50_000 }, () => ({})) } })],
+  ])("is refused with so many %s", (_title, message) => {
+    const bytes = toBinary(ShapeSchema, message);
+    expect(() => binaryCodec.decode(ShapeSchema, bytes)).toThrow("must not hold more than 50000 values");
+  });
 });
