@@ -104,6 +104,16 @@ describe("a listener that is closed", () => {
     expect(waiting).toEqual([]);
   });
 
+  it("refuses a request whose body breaks meanwhile", async () => {
+    const client = await open();
+    client.socket.write(post("/broken", "Transfer-Encoding: chunked\r\n\r\n5\r\nab"));
+    await until(async () => waiting.length === 1, 1_000);
+    const closed = listener.close(5_000);
+    client.socket.write("cde\r\nzz\r\n");
+    await Promise.all([closed, client.closed]);
+    expect(answersIn(client.received())).toEqual(["400!"]);
+  });
+
   it.each<[protocol: string, size: number]>([
     ["http/1.1", 200_000],
     ["h2", 5_000_000],

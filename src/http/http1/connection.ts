@@ -188,7 +188,7 @@ export class Http1Connection {
   /** Closes the connection, once the client has sent the rest of its last request. */
   #closeBehind({ incoming }: Http1Exchange): void {
     this.output.flushAll();
-    this.#giveUp(0);
+    this.#giveUp();
     if (incoming.isEnded) {
       this.#socket.destroySoon();
     } else if (this.#receiving === undefined) {
@@ -204,15 +204,15 @@ export class Http1Connection {
     this.#tellDrained();
     this.#rest = undefined;
     this.#receiving?.incoming.abandon();
-    this.#giveUp(0);
+    this.#giveUp();
   }
 
-  /** Gives up the owed answers after the first `keptCount`. */
-  #giveUp(keptCount: number): void {
-    for (const exchange of this.#owed.splice(keptCount)) {
+  /** Gives up the owed answers. */
+  #giveUp(): void {
+    for (const exchange of this.#owed.splice(0)) {
       exchange.abandon();
     }
-    for (; this.#begunCount > keptCount; this.#begunCount -= 1) {
+    for (; this.#begunCount > 0; this.#begunCount -= 1) {
       this.#options.onRequestEnded();
     }
   }
@@ -399,17 +399,21 @@ export class Http1Connection {
       this.#socket.destroy();
       return;
     }
-    if (broken !== undefined) {
-      // The broken request is the last one.
-      this.#giveUp(this.#owed.length - 1);
-    }
-    if (this.#owed.length === 0) {
+    // The broken request is the last one.
+    const at = this.#owed.length - (broken === undefined ? 0 : 1);
+    const isBrokenBegun = this.#begunCount > at;
+    const head = { ...noRequest, rawHeaders: broken?.head.rawHeaders ?? [], fault };
+    this.#owed[at] = new Http1Exchange(this, head, new IncomingBody(this), this.#options);
+    this.#begunCount = Math.min(this.#begunCount, at);
+    this.#beginHeld();
+    broken?.abandon();
+    if (at === 0) {
       // The answer to the broken request waits no more.
       this.#tellDrained();
     }
-    const head = { ...noRequest, rawHeaders: broken?.head.rawHeaders ?? [], fault };
-    this.#owed.push(new Http1Exchange(this, head, new IncomingBody(this), this.#options));
-    this.#beginHeld();
+    if (isBrokenBegun) {
+      this.#options.onRequestEnded();
+    }
   }
 
   /** Is called once a second. */
