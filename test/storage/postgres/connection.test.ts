@@ -37,6 +37,7 @@ describe.skipIf(postgresPrograms === undefined)("a connection to PostgreSQL", ()
     ["statement_timeout", "1ms", "0"],
     ["synchronous_commit", "off", "on"],
     ["synchronous_commit", "local", "local"],
+    ["synchronous_commit", "remote_apply", "remote_apply"],
   ])("does not depend on what the database sets: %s = %s", async (setting, ofDatabase, ofSession) => {
     const database = await createDatabase();
     onTestFinished(() => database.remove());

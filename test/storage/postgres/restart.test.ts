@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { type Cluster, startCluster } from "../../support/postgres/cluster.ts";
 import { clusterPort, runSql, urlOf } from "../../support/postgres/databases.ts";
@@ -58,6 +60,19 @@ describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own"
       }
     }
     expect(acknowledged.filter((quantity) => !written.has(quantity))).toEqual([]);
+  });
+
+  it("that has synchronous_commit=off set while it runs does not take it to connections that are open", async () => {
+    const url = urlOf(cluster.port, "postgres");
+    const open = await Connection.open(parseDatabaseUrl(url));
+    onTestFinished(() => open.close());
+    onTestFinished(async () => {
+      await runSql(url, "ALTER SYSTEM RESET synchronous_commit", "SELECT pg_reload_conf()");
+    });
+    await runSql(url, "ALTER SYSTEM SET synchronous_commit = off", "SELECT pg_reload_conf()");
+    const configured = "SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'";
+    await expect.poll(() => open.query(configured)).toEqual([{ reset_val: "off" }]);
+    expect(await open.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
   });
 
   it.each([

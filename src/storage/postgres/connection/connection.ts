@@ -228,7 +228,8 @@ function streamOf(client: pg.Client): Duplex {
  * its own: so limits that the user or the database has for statements and transactions do not count. Since PostgreSQL
  * 17 there is `transaction_timeout`.
  *
- * `synchronous_commit` may be switched off after a server has been started, which it then would not allow.
+ * `synchronous_commit` may be switched off after a server has been started, which it then would not allow. A session
+ * follows a reload of the database's settings unless it has a value of its own.
  */
 const sessionSettings = `
   SET idle_in_transaction_session_timeout = '5s';
@@ -240,7 +241,8 @@ const sessionSettings = `
   SET jit = off;
   SET statement_timeout = 0;
   SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL;
-  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+  SELECT set_config('synchronous_commit', CASE setting WHEN 'off' THEN 'on' ELSE setting END, false)
+    FROM current_setting('synchronous_commit') AS setting;
   SET default_transaction_isolation = 'read committed';
   SET TimeZone = 'UTC'`;
 
