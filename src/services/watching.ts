@@ -6,6 +6,7 @@ import type {
 import { cursorExpired } from "../domain/errors.ts";
 import {
   type ChangeQuery,
+  type HistoryBounds,
   heartbeatMs,
   isNextKept,
   issueCursor,
@@ -110,27 +111,31 @@ async function openReader(request: WatchStockChangesRequest, { store, keptSinceM
   const bounds = await store.historyBounds(keptSinceMs());
   const position = after === undefined ? bounds.oldest - 1n : parseCursor(after, bounds);
   await Promise.all(petIds.map((id) => store.getEntry(id)));
-  return new ChangeReader({ store, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
+  return new ChangeReader({ store, filter: { petIds, crossing }, bounds }, position);
 }
 
 interface ReaderOptions extends Pick<WatchOptions, "store"> {
   readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
-  /** The lineage of the history, which cursors contain. */
-  readonly lineage: string;
+  /** How far the history went when the stream began. */
+  readonly bounds: Pick<HistoryBounds, "lineage" | "head">;
 }
 
 /** Reads the changes that one stream sends. It keeps none of them. */
 class ChangeReader {
   readonly #options: ReaderOptions;
+  /** How far the history goes, as last read from the store. */
+  #head: bigint;
   #position: bigint;
 
   constructor(options: ReaderOptions, position: bigint) {
     this.#options = options;
+    this.#head = options.bounds.head;
     this.#position = position;
   }
 
+  /** The lineage of the history, which cursors contain. */
   get lineage(): string {
-    return this.#options.lineage;
+    return this.#options.bounds.lineage;
   }
 
   /** All selected changes up to this revision have been read. */
@@ -139,7 +144,7 @@ class ChangeReader {
   }
 
   heartbeat() {
-    return { cursor: issueCursor(this.#options.lineage, this.#position) };
+    return { cursor: issueCursor(this.lineage, this.#position) };
   }
 
   /**
@@ -163,16 +168,19 @@ class ChangeReader {
 
   /** Throws `CURSOR_EXPIRED` where the next changes are deleted. */
   async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
-    const { store, filter, lineage } = this.#options;
-    const bounds = await store.historyBounds(0);
-    if (bounds.lineage !== lineage || !isNextKept(this.#position, bounds)) {
-      throw cursorExpired();
-    }
+    const { store, filter } = this.#options;
     const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };
     const { changes, searchedTo } = await store.listChanges(query);
+    // Only bounds that are read after the changes tell whether some of these were deleted by then.
+    const { lineage, head, ...bounds } = await store.historyBounds(0);
+    if (lineage !== this.lineage || !isNextKept(this.#position, bounds)) {
+      throw cursorExpired();
+    }
     const isEnd = searchedTo === undefined && changes.length < batchSize;
     const last = changes.at(-1)?.revision ?? this.#position;
-    this.#position = searchedTo ?? (isEnd && bounds.head > last ? bounds.head : last);
+    // A head that is read after the changes may count some that are not among them.
+    this.#position = searchedTo ?? (isEnd && this.#head > last ? this.#head : last);
+    this.#head = head;
     return new MessageGroup(changes.map((change) => changeToWatchResponse(change, lineage)));
   }
 }

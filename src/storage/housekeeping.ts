@@ -13,7 +13,8 @@ const leastPauseMs = 10;
 
 /**
  * How much longer rows are kept than they are shown, in milliseconds. So no row is deleted while a request still needs
- * it, such as a list that takes a while to send.
+ * it, such as a list that takes a while to send. What may be behind for longer, such as a watch, looks after each read
+ * whether rows were deleted.
  */
 export const deletionMarginMs = 60_000;
 

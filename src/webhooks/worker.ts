@@ -198,7 +198,10 @@ export class WebhookWorker {
     }
   }
 
-  /** Reads the next changes to deliver. Returns no page where changes that were not searched are no longer kept. */
+  /**
+   * Reads the next changes to deliver. Returns no page where changes that were not searched are no longer kept, also
+   * where they were deleted while it has read.
+   */
   async #readNextPage(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
     const { store, keptSinceMs } = this.#options;
     const bounds = await store.historyBounds(keptSinceMs());
@@ -209,7 +212,16 @@ export class WebhookWorker {
       this.#searchedTo = lesserOf(this.#webhook.progress.position, bounds.head);
       this.#isOutdated = true;
     }
-    return isNextKept(this.#searchedTo, bounds) ? { bounds, page: await this.#readChanges() } : { bounds };
+    if (!isNextKept(this.#searchedTo, bounds)) {
+      return { bounds };
+    }
+    const page = await this.#readChanges();
+    const present = await store.historyBounds(0);
+    if (present.lineage !== bounds.lineage) {
+      // The changes may be of another history. They are read again.
+      this.#isOutdated = true;
+    }
+    return isNextKept(this.#searchedTo, present) ? { bounds, page } : { bounds };
   }
 
   /** Reads the changes of the delivery that was begun, or else the next changes. */

@@ -5,7 +5,7 @@ import type { Call } from "../../src/rpc/call.ts";
 import { MessageGroup } from "../../src/rpc/prepared-message.ts";
 import { StockFeed } from "../../src/services/stock-feed.ts";
 import { StockRevision } from "../../src/services/stock-revision.ts";
-import { watchStockChanges } from "../../src/services/watching.ts";
+import { type WatchOptions, watchStockChanges } from "../../src/services/watching.ts";
 import type { OpenedStore } from "../storage/opened-store.ts";
 import { createPet } from "../storage/samples.ts";
 import { openNewSqlite } from "../storage/sqlite-store.ts";
@@ -43,8 +43,13 @@ function createFeed(): StockFeed {
 }
 
 /** Reads changes as fast as they come, until there have been so many. */
-async function read(feed: StockFeed, count = changeCount, keptSinceMs = () => 0): Promise<void> {
-  const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs });
+async function read(
+  feed: StockFeed,
+  count = changeCount,
+  keptSinceMs = () => 0,
+  store: WatchOptions["store"] = opened.store,
+): Promise<void> {
+  const watch = watchStockChanges({ store, feed, keptSinceMs });
   const messages = await watch(create(WatchStockChangesRequestSchema), {
     signal: new AbortController().signal,
   } as Call);
@@ -75,5 +80,24 @@ describe("streams that catch up", () => {
       keptSinceMs += 1;
       return keptSinceMs;
     });
+  });
+
+  it("end with CURSOR_EXPIRED where housekeeping deletes their next changes right before these are read", async () => {
+    await opened.store.importAll({ pets: [createPet({ id: 1n })] }, 10);
+    let lists = 0;
+    const store: WatchOptions["store"] = {
+      historyBounds: (keptSinceMs) => opened.store.historyBounds(keptSinceMs),
+      getEntry: (petId) => opened.store.getEntry(petId),
+      async listChanges(query) {
+        lists += 1;
+        if (lists === 2) {
+          await opened.store.deleteOutdated(5, 10);
+        }
+        return await opened.store.listChanges(query);
+      },
+    };
+    const reading = read(createFeed(), batchSize + 1, undefined, store);
+    await expect(reading).rejects.toMatchObject({ code: "CURSOR_EXPIRED" });
+    expect(lists).toBe(2);
   });
 });

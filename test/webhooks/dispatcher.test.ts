@@ -503,6 +503,19 @@ describe("a webhook", () => {
     expect([received, pauses]).toEqual([[], ["history"]]);
   });
 
+  it("whose next change is deleted right before it is read is paused, and skips nothing silently", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(1n) }));
+    await change(3);
+    const read = store.listChanges.bind(store);
+    store.listChanges = (query) => {
+      data.history = data.history.filter(({ revision }) => revision > 2n);
+      return read(query);
+    };
+    start();
+    await time.settle();
+    expect([received, pauses]).toEqual([[], ["history"]]);
+  });
+
   it("is delivered the same after a restart in mid-delivery, with the same id", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
     behave = ({ signal }) =>
