@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { WriteContext } from "../../src/domain/store.ts";
+import type { ChangeTokens, WriteContext } from "../../src/domain/store.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { FileIdentity } from "../../src/storage/sqlite/store-file.ts";
@@ -131,4 +131,21 @@ it("tells nothing besides numbers of a group of commands that are done or refuse
     lineage: expect.any(String),
     syncMs: expect.any(Number),
   });
+});
+
+it("tells another program's change from its own, which the same group may make before the tokens are asked for", async () => {
+  const { file, writer } = await createWriter();
+  const other = openSqliteStore(file);
+  onTestFinished(() => other.close());
+  const tokensAfter = (commands: typeof queued, others: readonly Task[] = []) =>
+    writer.commit(commands, [...others, { name: "changeTokens" }]).message.others?.tasks.at(-1);
+  const before = tokensAfter([]);
+  const adjustments: Task = {
+    name: "changeStockInBatch",
+    args: [columnsOfCommands([adjust(1n, -1n), adjust(2n, -1n)]), false, createContext()],
+  };
+  expect([tokensAfter(queued), tokensAfter([]), tokensAfter([], [adjustments])]).toEqual([before, before, before]);
+  await other.importAll({ pets: [createPet({ id: 4n })] }, 0);
+  const { uncounted } = (before as { value: ChangeTokens }).value;
+  expect(tokensAfter([])).toMatchObject({ value: { uncounted } });
 });

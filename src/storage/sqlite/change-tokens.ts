@@ -44,7 +44,7 @@ export class ChangeTracker {
     this.#own.stock += stockChanges;
   }
 
-  /** To be called in a transaction. */
+  /** To be called in a transaction, before this connection changes anything in it. */
   tokens(): ChangeTokens {
     const row = this.#connection.get<CountersRow>(
       `SELECT keys, stock, usage, webhooks, others, lineage, (SELECT ifnull(max(revision), 0) FROM changes) AS head

@@ -144,8 +144,10 @@ export class GroupWriter {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
     const done = this.#transact(() => {
+      // Before the group's own changes, which do not count as own ones until they are committed.
+      const tokens = runPart(() => ({ value: tasks.some(asksForTokens) ? this.#changes.tokens() : undefined }));
       const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
-      const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
+      const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, tokens, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
@@ -157,7 +159,7 @@ export class GroupWriter {
     const { answers, commandOutcomes, outcomes = [], petIds = noPets, head = lastRevision(answers) } = done;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
     const totals = { commandCount: answers.length, lineage: this.#cache.lineage, revision: head };
-    const size = answers.length + tasks.filter(({ name }) => name !== "changeTokens").length;
+    const size = answers.length + tasks.filter((task) => !asksForTokens(task)).length;
     const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
     return {
       answers,
@@ -203,23 +205,29 @@ export class GroupWriter {
     return results;
   }
 
-  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, runPart: RunPart) {
+  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, tokens: Outcome, runPart: RunPart) {
     const { changes } = this.#cache;
-    const outcomes = tasks.map((task) => runPart(() => this.#runTask(task, counters)));
+    const outcomes = tasks.map((task) =>
+      asksForTokens(task) ? tokens : runPart(() => this.#runWrite(task, counters)),
+    );
     const petIds = this.#cache.changedPetIds(changes);
     // Asked for the head, the cache reads all unapplied changes: a task that concerns no stock does without.
     return { outcomes, petIds, head: petIds.length === 0 ? undefined : Number(this.#cache.head) };
   }
 
-  #runTask(task: Task, counters: Set<ChangeCounter>): Outcome {
-    if (task.name === "changeTokens") {
-      return { value: this.#changes.tokens() };
-    }
-    const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
-    counters.add(writeCounters[task.name]);
-    const args = datedArgs(task.name, task.args, this.#clock?.() ?? 0);
+  #runWrite({ name, args: given }: WriteTask, counters: Set<ChangeCounter>): Outcome {
+    const write = writes[name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
+    counters.add(writeCounters[name]);
+    const args = datedArgs(name, given, this.#clock?.() ?? 0);
     return resultOrRefusal(() => ({ value: write(this.#connection, ...args) }));
   }
+}
+
+type TokensTask = Extract<Task, { readonly name: "changeTokens" }>;
+type WriteTask = Exclude<Task, TokensTask>;
+
+function asksForTokens(task: Task): task is TokensTask {
+  return task.name === "changeTokens";
 }
 
 const noPets = new BigInt64Array();
