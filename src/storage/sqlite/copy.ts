@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { realpathSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   type ColumnType,
@@ -21,9 +21,16 @@ import {
 } from "./connection.ts";
 import { assertUsable, openDatabase } from "./database.ts";
 import { hasOlderSchema, migrate } from "./migrations.ts";
-import { lockUnserved, type ServerLock } from "./server-lock.ts";
+import { lockUnserved, type ServerLock, StoreHeldError } from "./server-lock.ts";
 import { changesPerMark, markApplied } from "./stock.ts";
-import { identityOf, resolveStore, StoreFileError, syncFolder, toStoreFileError } from "./store-file.ts";
+import {
+  createIfMissing,
+  identityOf,
+  resolveStore,
+  StoreFileError,
+  syncFolder,
+  toStoreFileError,
+} from "./store-file.ts";
 
 /**
  * Opens the store in a file, to copy it. Until the source is disposed of, no server can begin to use the store, and
@@ -120,11 +127,11 @@ export class SqliteTarget implements CopyTarget {
   async begin(): Promise<void> {
     const file = this.shown;
     try {
-      const wasThere = existsSync(file);
-      const lock = lockTarget(file, wasThere);
+      const isOwn = createIfMissing(file);
+      const lock = lockTarget(file, isOwn);
       const path = realpathSync(file);
       this.#held.defer(() => {
-        if (!wasThere && !this.#isCommitted) {
+        if (isOwn && !this.#isCommitted) {
           rmSync(path, { force: true });
         }
         lock.release();
@@ -203,13 +210,17 @@ export class SqliteTarget implements CopyTarget {
   }
 }
 
-/** Takes the lock of a target, whose file is made if it is missing. Leaves no file that it has made if it fails. */
-function lockTarget(file: string, wasThere: boolean): ServerLock {
+/**
+ * Takes the lock of a target. If it fails it leaves no file that this process has made, unless another process may be
+ * beginning to use that: a server takes its lock before it writes to the file.
+ */
+function lockTarget(file: string, isOwn: boolean): ServerLock {
   try {
     return lockUnserved(file, "; end that server first");
   } catch (error) {
-    // The file of a server that has begun meanwhile is not empty.
-    if (!wasThere && statSync(file, { throwIfNoEntry: false })?.size === 0) {
+    const { cause } = error as Error;
+    const mayBeUsed = cause instanceof StoreHeldError || isBusy(cause);
+    if (isOwn && !mayBeUsed && statSync(file, { throwIfNoEntry: false })?.size === 0) {
       rmSync(file);
     }
     throw error;

@@ -55,7 +55,7 @@ export function lockUnserved(file: string, ending: string): ServerLock {
     return acquireServerLock(file);
   } catch (error) {
     throw error instanceof StoreHeldError
-      ? new StoreFileError(`${file}: process ${error.pid} serves it${ending}`)
+      ? new StoreFileError(`${file}: process ${error.pid} serves it${ending}`, { cause: error })
       : error;
   }
 }

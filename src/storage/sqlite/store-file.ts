@@ -66,12 +66,10 @@ export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): s
 }
 
 function resolve(file: string, ifMissing: "create" | "refuse"): string {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
-    if (ifMissing === "refuse") {
-      throw new StoreFileError(`${file}: there is no such store`);
-    }
-    makeFolderOf(file);
-    createFile(file);
+  if (ifMissing === "create") {
+    createIfMissing(file);
+  } else if (isMissing(file)) {
+    throw new StoreFileError(`${file}: there is no such store`);
   }
   if (!statSync(file).isFile()) {
     throw new StoreFileError(`${file}: not a file`);
@@ -84,13 +82,31 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
   return path;
 }
 
+function isMissing(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false }) === undefined;
+}
+
 /**
+ * Creates a missing database file, as `resolveDatabase` does. Returns whether this process has made it. Throws the file
+ * system's errors, and `StoreFileError`.
+ */
+export function createIfMissing(file: string): boolean {
+  if (!isMissing(file)) {
+    return false;
+  }
+  makeFolderOf(file);
+  return createFile(file);
+}
+
+/**
+ * Returns whether this process has made the file, and not another one just before it.
+ *
  * A file is opened here only if it is missing: closing a file drops all POSIX locks that this process holds on it.
  *
  * Where root runs a command first, the owner of the folder must be able to serve the store. Root gives away only a file
  * that it has just made under this name, and by its descriptor: the owner may replace a name at any time.
  */
-function createFile(file: string): void {
+function createFile(file: string): boolean {
   const { fd, isOwn } = openNew(file);
   try {
     if (isOwn && process.geteuid?.() === 0) {
@@ -102,6 +118,7 @@ function createFile(file: string): void {
   } finally {
     closeSync(fd);
   }
+  return isOwn;
 }
 
 /** Opens a file that was missing. It is not this process's own where another one, or a symbolic link, was first. */

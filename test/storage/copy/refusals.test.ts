@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import pg from "pg";
@@ -105,6 +105,15 @@ describe("a copy from a file to a file is refused", () => {
     const other = acquireServerLock(to);
     await expectRefused(from, to, `${to}: ${served}`);
     other.release();
+  });
+
+  it("whose target is missing, and has a server before the copy has its lock: the file stays for that server", async () => {
+    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
+    const lock = acquireServerLock(to);
+    onTestFinished(() => lock.release());
+    rmSync(to);
+    await expectRefused(from, to, `${to}: process ${process.pid} serves it; end that server first`);
+    expect(existsSync(to)).toBe(true);
   });
 
   it("while another process reads the target", async () => {
