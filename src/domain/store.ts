@@ -111,6 +111,9 @@ export function isPostgresUrl(location: string): boolean {
   return /^postgres(ql)?:/i.test(location);
 }
 
+/** What follows the history of a store. */
+export type HistoryFollowing = Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">;
+
 /**
  * Keeps the stock of the pets, the holds on it, and the history of its changes.
  *
@@ -155,6 +158,8 @@ export interface StockStore {
   historyBounds(keptSinceMs: number): Promise<HistoryBounds>;
   /** Throws `PET_NOT_FOUND` when one of the pets does not exist. */
   listChanges(query: ChangeQuery): Promise<ChangePage>;
+  /** The history for what a server itself follows: there it never waits for reads of users. */
+  readonly followed: HistoryFollowing;
   /**
    * Calls back with each group of changes that this store object has committed, in their order, before the callers'
    * promises resolve. Imports are left out.

@@ -184,11 +184,11 @@ function createStockServices(options: ApiOptions, writers: JsonWriters) {
     read: (range) => store.listInventory({ statuses: [], ...range }),
     write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
-  const stock = new StockRevision(store, listCache, store.listServers !== undefined);
+  const stock = new StockRevision(store.followed, listCache, store.listServers !== undefined);
   const invalidate = () => stock.invalidate();
   externalChanges.subscribe("stock", invalidate);
   externalChanges.onUncounted(() => stock.invalidateAll());
-  const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
+  const feed = new StockFeed(store.followed, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
 
   const write = createStockWriter({ clock, callerKey, idempotencyKey, onUncertain: invalidate });
   const inventory = inventoryService({

@@ -47,6 +47,7 @@ export function startWebhooks(
   };
   const dispatcher = new WebhookDispatcher({
     store,
+    history: store.followed,
     send: sendPost,
     secrets: new SecretCipher(config.secretKey),
     allowPrivate: config.allowPrivateWebhooks,

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { WatchStockChangesResponse } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { cursorExpired } from "../domain/errors.ts";
 import type { StockChange } from "../domain/history.ts";
-import type { StockStore } from "../domain/store.ts";
+import type { HistoryFollowing } from "../domain/store.ts";
 import { MessageGroup } from "../rpc/prepared-message.ts";
 import { changeToWatchResponse } from "./messages.ts";
 import type { StockRevision } from "./stock-revision.ts";
@@ -34,7 +34,7 @@ type FeedListener = () => void;
  * store itself. Without readers, nothing is read or kept.
  */
 export class StockFeed {
-  readonly #store: Pick<StockStore, "listChanges">;
+  readonly #store: Pick<HistoryFollowing, "listChanges">;
   readonly #stock: StockRevision;
   readonly #observe: FeedObserver;
   readonly #listeners = new Set<FeedListener>();
@@ -46,7 +46,7 @@ export class StockFeed {
   /** The turn of the reader that was the last to ask for one. */
   #lastTurn = Promise.resolve();
 
-  constructor(store: Pick<StockStore, "listChanges">, stock: StockRevision, observe: FeedObserver) {
+  constructor(store: Pick<HistoryFollowing, "listChanges">, stock: StockRevision, observe: FeedObserver) {
     this.#store = store;
     this.#stock = stock;
     this.#observe = observe;

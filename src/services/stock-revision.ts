@@ -1,4 +1,4 @@
-import type { StockStore } from "../domain/store.ts";
+import type { HistoryFollowing } from "../domain/store.ts";
 
 /** How many changes of others are read one by one at most. After more of them, all of the stock counts as changed. */
 const maxRead = 1_000;
@@ -26,7 +26,7 @@ export interface StockListener {
  * soon after a call of `invalidate`.
  */
 export class StockRevision {
-  readonly #store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">;
+  readonly #store: HistoryFollowing;
   readonly #listener: StockListener;
   /** Whether other servers may change the stock at any time. Then each call of `caughtUp` asks the store. */
   readonly #isShared: boolean;
@@ -41,11 +41,7 @@ export class StockRevision {
   /** Whether others may have changed the stock in a way that the history does not tell of. */
   #isUncounted = false;
 
-  constructor(
-    store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">,
-    listener: StockListener,
-    isShared = false,
-  ) {
+  constructor(store: HistoryFollowing, listener: StockListener, isShared = false) {
     this.#store = store;
     this.#listener = listener;
     this.#isShared = isShared;

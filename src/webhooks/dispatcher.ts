@@ -1,4 +1,3 @@
-import type { StockStore } from "../domain/store.ts";
 import type { Webhook } from "../domain/webhook.ts";
 import { Lane } from "../scheduling/lane.ts";
 import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
@@ -12,8 +11,7 @@ const attemptsAtOnce = 64;
 type LaneName = "reads" | "attempts" | "retries";
 
 /** What the dispatcher needs. */
-export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random" | "store"> {
-  readonly store: DeliveryOptions["store"] & Pick<StockStore, "onChanges">;
+export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random"> {
   /** Calls back when others may have changed the stock. */
   readonly onStockChanged: (listener: () => void) => void;
   /** Calls back when others may have changed webhooks, and once at the beginning. */
@@ -59,7 +57,7 @@ export class WebhookDispatcher {
       attempts: new Lane({ width: attemptsAtOnce }),
       retries: new Lane({ width: attemptsAtOnce }),
     };
-    options.store.onChanges(this.#wakeAll);
+    options.history.onChanges(this.#wakeAll);
     options.onStockChanged(this.#wakeAll);
     options.onWebhooksChanged(() => {
       this.#mayHaveChanged = true;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type ChangePage, type HistoryBounds, isNextKept, type StockChange } from "../domain/history.ts";
 import { lesserOf } from "../domain/ranges.ts";
-import type { StockStore, WebhookStore } from "../domain/store.ts";
+import type { HistoryFollowing, WebhookStore } from "../domain/store.ts";
 import {
   type DeliveryAttempt,
   hasFailedTooLong,
@@ -45,7 +45,8 @@ export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** What deliveries need. */
 export interface DeliveryOptions extends AttemptOptions {
-  readonly store: WebhookStore & Pick<StockStore, "historyBounds" | "listChanges">;
+  readonly store: WebhookStore;
+  readonly history: HistoryFollowing;
   readonly write: WriteChange;
   /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
   readonly keptSinceMs: () => number;
@@ -203,8 +204,8 @@ export class WebhookWorker {
    * where they were deleted while it has read.
    */
   async #readNextPage(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
-    const { store, keptSinceMs } = this.#options;
-    const bounds = await store.historyBounds(keptSinceMs());
+    const { history, keptSinceMs } = this.#options;
+    const bounds = await history.historyBounds(keptSinceMs());
     this.#lineage ??= bounds.lineage;
     if (bounds.lineage !== this.#lineage || this.#searchedTo > bounds.head) {
       // Another program has put the store back: what was searched is not what the store has now.
@@ -216,7 +217,7 @@ export class WebhookWorker {
       return { bounds };
     }
     const page = await this.#readChanges();
-    const present = await store.historyBounds(0);
+    const present = await history.historyBounds(0);
     if (present.lineage !== bounds.lineage) {
       // The changes may be of another history. They are read again.
       this.#isOutdated = true;
@@ -244,7 +245,7 @@ export class WebhookWorker {
 
   #search(after: bigint, before?: bigint): Promise<ChangePage> {
     const { filter } = this.#webhook;
-    return this.#options.store.listChanges({
+    return this.#options.history.listChanges({
       ...filter,
       after,
       before,

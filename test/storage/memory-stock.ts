@@ -67,6 +67,7 @@ interface Remembered extends IdempotencyRecord {
 
 /** The model of the stock, its holds and its history. */
 export class MemoryStock implements StockStore {
+  readonly followed = this;
   readonly #data: StockData;
   readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
 

@@ -55,6 +55,7 @@ function start({
 } = {}): void {
   dispatcher = new WebhookDispatcher({
     store,
+    history: store,
     async send(post) {
       const { data: body } = JSON.parse(post.body);
       const revisions = body.changes.map(({ revision }: { revision: string }) => BigInt(revision));

@@ -15,6 +15,7 @@ import type {
   ChangeTopic,
   CommittedChanges,
   CommittedGroup,
+  HistoryFollowing,
   HoldQuery,
   InventoryQuery,
   KeyCounts,
@@ -124,6 +125,12 @@ export class PostgresStore implements Store {
   readonly maintenance = undefined;
   readonly webhookClaimMs = webhookClaimMs;
   readonly gauges: readonly StoreGauge[] = [];
+  /** It reads little, and one thing after the other. So it may use any connection of the pool. */
+  readonly followed: HistoryFollowing = {
+    historyBounds: (keptSinceMs) => historyBounds(this.#pool, keptSinceMs),
+    listChanges: (query) => listChanges(this.#pool, query),
+    onChanges: (listener) => this.onChanges(listener),
+  };
   readonly #address: DatabaseAddress;
   readonly #pool: Pool;
   /** For what users ask: a single call may take long. */

@@ -81,6 +81,7 @@ export class SqliteStore implements Store {
   readonly maintenance: SqliteMaintenance;
   readonly gauges: readonly StoreGauge[];
   readonly webhookClaimMs = Infinity;
+  readonly followed = this;
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;

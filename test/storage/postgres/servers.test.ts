@@ -308,6 +308,24 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await expect.poll(renewClaims, { timeout: 10_000 }).toEqual(["whk_a", "whk_b"]);
   });
 
+  it("follow the history although slow reads of users keep all of their connections busy", async () => {
+    const { stores, database } = await openStores(1);
+    const [store] = stores as [PostgresStore];
+    await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
+    const other = await Connection.open(parseDatabaseUrl(database.url));
+    onTestFinished(() => other.close());
+    await other.script("BEGIN; LOCK TABLE stock IN ACCESS EXCLUSIVE MODE");
+    const slow = Promise.allSettled(Array.from({ length: 20 }, () => store.getEntry(1n)));
+    const follow = async () => {
+      const { head } = await store.followed.historyBounds(0);
+      const query = { after: 0n, petIds: [], newestFirst: false, limit: 10 };
+      return [head, (await store.followed.listChanges(query)).changes.length];
+    };
+    expect(await Promise.race([follow(), setTimeout(3_000, "it waits")])).toEqual([1n, 1]);
+    await other.script("COMMIT");
+    await slow;
+  });
+
   it("write together without a gap in the history, and none waits for another in a circle", async () => {
     const { stores } = await openStores(4);
     const petIds = [1n, 2n, 3n, 4n, 5n];
