@@ -225,6 +225,24 @@ export function describeHistory(open: OpenStore): void {
       );
     }
 
+    it.each([
+      ["outdated", 100, 2_601n],
+      ["to be kept", 0, 1n],
+    ] as const)(
+      "is told by the first change after thousands that are dated ahead, which is %s",
+      (_name, outdated, oldest) =>
+        withStore(open, async ({ store }) => {
+          const importMany = (count: number, nowMs: number) =>
+            store.importAll({ pets: Array.from({ length: count }, (_, id) => createPet({ id: BigInt(id) })) }, nowMs);
+          await importMany(2_500, now + 3_650 * day);
+          await importMany(outdated, since - 1);
+          await importMany(100, now);
+          await deleteAll(store, since, now);
+          expect(await store.historyBounds(since)).toMatchObject({ oldest, head: 2_600n + BigInt(outdated) });
+          expect(await store.historyBounds(0)).toMatchObject({ oldest });
+        })(),
+    );
+
     it(
       "is deleted but for the newest change, from which the next ones are counted",
       withStore(open, async ({ store, reopen }) => {

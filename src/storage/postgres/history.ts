@@ -223,14 +223,28 @@ async function noteExpired(connection: Queryable, nowMs: number): Promise<void> 
 /** The last of the changes that the next step deletes: see the same function for a file. */
 async function lastOutdated(connection: Queryable, keptSinceMs: number, nowMs: number): Promise<bigint | undefined> {
   const [row] = await connection.query<{ last: bigint }>(
-    `WITH step AS (
-       SELECT least((SELECT min(changes.revision) FROM changes) + $3, head.revision) AS "end" FROM head
+    `WITH RECURSIVE step AS (
+       SELECT oldest, least(oldest + $3, head) AS "end", head
+       FROM (SELECT (SELECT min(changes.revision) FROM changes) AS oldest, head.revision AS head FROM head) AS kept
+     ), search (low, high, width) AS (
+       SELECT "end", head, 0::bigint FROM step
+       WHERE NOT EXISTS (SELECT 1 FROM changes WHERE revision < "end" AND occurred_at_ms <= $2)
+       UNION ALL
+       SELECT CASE WHEN is_ahead THEN probe + 1 ELSE low END, CASE WHEN is_ahead THEN high ELSE probe END,
+         CASE WHEN is_ahead THEN 2 * (probe - low) + 1 ELSE width END
+       FROM (SELECT low, high, width, least(low + width, (low + high) / 2) AS probe FROM search WHERE low < high) AS next
+       CROSS JOIN LATERAL (SELECT occurred_at_ms > $2 AS is_ahead FROM changes WHERE revision = probe) AS judged
+     ), telling AS MATERIALIZED (
+       SELECT start, least(start + $3, head) AS "end"
+       FROM (SELECT coalesce((SELECT low FROM search WHERE low >= high), oldest) AS start, head FROM step) AS found
      ), kept AS (
        SELECT min(revision) AS first FROM changes
-       WHERE revision < (SELECT "end" FROM step) AND occurred_at_ms BETWEEN $1 AND $2
+       WHERE revision >= (SELECT start FROM telling) AND revision < (SELECT "end" FROM telling)
+         AND occurred_at_ms BETWEEN $1 AND $2
      )
-     SELECT revision AS last FROM changes
-     WHERE occurred_at_ms < $1 AND revision < coalesce((SELECT first FROM kept), (SELECT "end" FROM step))
+     SELECT least(revision, (SELECT "end" - 1 FROM step)) AS last FROM changes
+     WHERE occurred_at_ms < $1 AND revision >= (SELECT start FROM telling)
+       AND revision < coalesce((SELECT first FROM kept), (SELECT "end" FROM telling))
      ORDER BY revision DESC LIMIT 1`,
     firstKeptMs(keptSinceMs),
     BigInt(nowMs),

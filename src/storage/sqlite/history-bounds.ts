@@ -29,22 +29,35 @@ export function historyBounds(connection: Connection, keptSinceMs: number): Hist
 }
 
 /**
- * Finds the revision of the first change that was made at a time or after it: in growing steps from the oldest change on,
- * and then by bisection. If clocks were set back, changes may not be in the order of time: the result is then one of
- * several such changes. To be called in a transaction.
+ * Finds the revision of the first change that was made at a time or after it. If clocks were set back, changes may not be
+ * in the order of time: the result is then one of several such changes. To be called in a transaction.
  */
 function findOldest(connection: Connection, keptSinceMs: number): bigint {
-  let low = oldestRevision(connection);
-  let high = headOf(connection) + 1n;
+  const isKept = (revision: bigint) => timeOf(connection, revision) >= keptSinceMs;
+  return findFirst(oldestRevision(connection), headOf(connection) + 1n, isKept);
+}
+
+/** The time of a change, in milliseconds since the Unix epoch. */
+export function timeOf(connection: Connection, revision: bigint): number {
+  const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, revision);
+  return row === undefined ? -Infinity : Number(row.at);
+}
+
+/**
+ * Finds the first of some revisions from which on a condition holds: in growing steps from `start` on, and then by
+ * bisection. Returns `end` where it holds for none before that.
+ */
+export function findFirst(start: bigint, end: bigint, holds: (revision: bigint) => boolean): bigint {
+  let low = start;
+  let high = end;
   let width = 0n;
   while (low < high) {
     const probe = lesserOf(low + width, (low + high) / 2n);
-    const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, probe);
-    if (row === undefined || Number(row.at) < keptSinceMs) {
+    if (holds(probe)) {
+      high = probe;
+    } else {
       width = 2n * (probe - low) + 1n;
       low = probe + 1n;
-    } else {
-      high = probe;
     }
   }
   return low;

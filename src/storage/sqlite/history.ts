@@ -3,7 +3,7 @@ import { type ChangePage, type ChangeQuery, changeKinds, type StockChange } from
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
 import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
-import { appliedRevision, headOf, oldestRevision } from "./history-bounds.ts";
+import { appliedRevision, findFirst, headOf, oldestRevision, timeOf } from "./history-bounds.ts";
 import { noteExpired } from "./holds.ts";
 import { applyAll, changesPerMark, findStock } from "./stock.ts";
 
@@ -353,19 +353,28 @@ function deleteChanges(connection: Connection, age: Age): void {
 /**
  * The last of the changes that the next step deletes. They are all before the first change that is to be kept: a clock
  * that was behind for a moment makes no change outdated but those of this moment. The time of a clock that was ahead
- * tells nothing, so such a change is deleted with an outdated one after it. The newest change is kept for ever: the next
- * revision is counted from it.
+ * tells nothing, so such a change is deleted with an outdated one after it. Where all changes of a step are dated ahead,
+ * those after the last such one tell. The newest change is kept for ever: the next revision is counted from it.
  */
 function lastOutdated(connection: Connection, { keptSinceMs, nowMs }: Age): bigint | undefined {
-  const end = lesserOf(oldestRevision(connection) + rowsPerStep, headOf(connection));
+  const [oldest, head] = [oldestRevision(connection), headOf(connection)];
+  const stepEnd = lesserOf(oldest + rowsPerStep, head);
+  const tells = connection.get(`SELECT 1 FROM changes WHERE revision < ? AND occurred_at_ms <= ?`, stepEnd, nowMs);
+  const start =
+    tells === undefined ? findFirst(stepEnd, head, (revision) => timeOf(connection, revision) <= nowMs) : oldest;
+  const end = lesserOf(start + rowsPerStep, head);
   const row = connection.get<{ last: bigint | null }>(
-    `SELECT max(revision) AS last FROM changes WHERE occurred_at_ms < ? AND revision < ifnull(
-       (SELECT min(revision) FROM changes WHERE revision < ? AND occurred_at_ms >= ? AND occurred_at_ms <= ?), ?)`,
+    `SELECT max(revision) AS last FROM changes WHERE occurred_at_ms < ? AND revision >= ? AND revision < ifnull(
+       (SELECT min(revision) FROM changes
+        WHERE revision >= ? AND revision < ? AND occurred_at_ms >= ? AND occurred_at_ms <= ?), ?)`,
     keptSinceMs,
+    start,
+    start,
     end,
     keptSinceMs,
     nowMs,
     end,
   );
-  return row?.last ?? undefined;
+  const last = row?.last ?? undefined;
+  return last === undefined ? undefined : lesserOf(last, stepEnd - 1n);
 }
