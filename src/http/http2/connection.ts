@@ -41,7 +41,8 @@ const receiveWindow = 1024 * 1024;
 const idleMs = 65_000;
 
 /**
- * How often streams are checked for progress, in seconds. A stalled stream is reset after one to two such intervals.
+ * How often progress is checked, in seconds. After one to two such intervals, a stalled stream is reset, and a
+ * connection whose last bytes are stalled is closed.
  */
 const stalledSeconds = 60;
 
@@ -82,8 +83,12 @@ export class Http2Connection {
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
-  /** How many seconds ago the streams were last checked for progress. */
+  /** How many seconds ago progress was last checked. */
   #seconds = 0;
+  /** For how many seconds no stream has closed. */
+  #quietSeconds = Number.POSITIVE_INFINITY;
+  /** How many bytes were not sent yet when the end of our side was last checked for progress. */
+  #unsentBytes: number | undefined;
   readonly #headTimeoutSeconds: number;
   /** For how many seconds the head that is incomplete has been so; it is the one after `#headCount` others. */
   #headSeconds = 0;
@@ -107,14 +112,25 @@ export class Http2Connection {
     socket.on("end", () => socket.end());
     socket.on("close", () => this.#abandon());
     socket.on("drain", () => this.#sendWaiting());
-    socket.setTimeout(idleMs, () => this.#onSilence());
+    socket.setTimeout(idleMs, () => this.close());
     this.#prefaceTimer = setTimeout(() => this.end(), headTimeoutMs - waitedMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }
 
-  /** Sends GOAWAY, so that the client opens no further streams. Ends the connection when the open ones have closed. */
+  /**
+   * Sends GOAWAY, so that the client opens no further streams. Ends our side of the connection when the open ones have
+   * closed. Ends all of it at once if the last one has closed at least a second ago.
+   */
   close(): void {
+    if (this.#streams.openCount === 0 && this.#quietSeconds > 1) {
+      this.end();
+    } else {
+      this.#beginClosing();
+    }
+  }
+
+  #beginClosing(): void {
     if (!this.#isClosing) {
       this.#isClosing = true;
       this.#writeGoAway(ErrorCode.noError, "");
@@ -139,10 +155,11 @@ export class Http2Connection {
 
   /**
    * Is called once a second. Ends the connection of a head that takes too long. Every `stalledSeconds` it resets the
-   * streams whose answers make no progress.
+   * streams whose answers make no progress, and closes a connection whose last bytes make none.
    */
   tick(): void {
     this.#checkHead();
+    this.#quietSeconds += 1;
     this.#seconds += 1;
     if (this.#seconds < stalledSeconds) {
       return;
@@ -151,6 +168,21 @@ export class Http2Connection {
     for (const stream of this.#streams.all()) {
       stream.resetIfStalled();
     }
+    if (this.#socket.writableEnded) {
+      this.#closeIfStalled();
+    }
+  }
+
+  /**
+   * Closes the connection if no more of its last bytes have been sent since the last check. If all were sent by then,
+   * the client has had the time between the checks to read what the system holds.
+   */
+  #closeIfStalled(): void {
+    const { writableLength } = this.#socket;
+    if (writableLength === this.#unsentBytes) {
+      this.#socket.destroy();
+    }
+    this.#unsentBytes = writableLength;
   }
 
   #checkHead(): void {
@@ -179,14 +211,6 @@ export class Http2Connection {
     this.#parser.stop();
     for (const stream of this.#streams.all()) {
       stream.close(false);
-    }
-  }
-
-  #onSilence(): void {
-    if (this.#streams.openCount === 0) {
-      this.end();
-    } else {
-      this.close();
     }
   }
 
@@ -327,7 +351,7 @@ export class Http2Connection {
     if (this.#isClosing) {
       this.#budget.countIdleFrame();
     } else {
-      this.close();
+      this.#beginClosing();
     }
   }
 
@@ -525,6 +549,7 @@ export class Http2Connection {
   forget(stream: Http2Stream, isResetByUs: boolean): void {
     this.#streams.close(stream, isResetByUs);
     this.#waiting.delete(stream);
+    this.#quietSeconds = 0;
     this.#handlers.onStreamClosed();
     this.#endIfClosed();
   }

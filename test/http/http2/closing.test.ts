@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ErrorCode } from "../../../src/http/http2/frames.ts";
@@ -42,6 +43,20 @@ describe("a connection that the server closes", () => {
     served.connections[0]?.close();
     await client.closed;
     expect(goAways(client)).toEqual([[0, 0]]);
+  });
+
+  it("ends at once, if its last answer has had a second, though the client leaves its side open", async () => {
+    const served = await serve((stream) => stream.respond(200, [], true));
+    const client = await openBare(served, get());
+    client.socket.allowHalfOpen = true;
+    await client.find({ type: "headers" });
+    await client.settle();
+    const [connection] = served.connections;
+    connection?.tick();
+    connection?.tick();
+    connection?.close();
+    await Promise.all([once(served.sockets[0] as Socket, "close"), once(client.socket, "end")]);
+    expect(goAways(client)).toEqual([[1, 0]]);
   });
 
   it("tells its client once which streams it handles, finishes them, and ends", async () => {
@@ -130,27 +145,43 @@ describe("a connection that its client closes", () => {
   });
 });
 
+/** Lets so many seconds pass for the timers, which are fake, and for the connections. */
+function advance({ connections }: Served, seconds: number): void {
+  vi.advanceTimersByTime(1_000 * seconds);
+  for (let passed = 0; passed < seconds; passed += 1) {
+    connections[0]?.tick();
+  }
+}
+
 describe.each<[side: string, close: (client: BareClient, served: Served) => void]>([
   ["its client", (client) => client.send(goAwayFrame())],
   ["the server", (_client, served) => served.connections[0]?.close()],
 ])("a connection that %s closes, and whose client reads slowly", (_side, close) => {
-  it("gives its last answer to the end", async () => {
+  it.each([
+    ["more than the system holds", 20_000_000],
+    ["all of which the system holds", 1_000_000],
+  ])("gives its last answer to the end: %s", async (_what, bytes) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const body = Buffer.alloc(20_000_000);
+    const body = Buffer.alloc(bytes);
     const served = await serve((stream) => {
       stream.respond(200, [], false);
       stream.endWith(body, body.length);
     });
-    const client = await openBare(served, settingsFrame([4, 2 ** 30]), windowFrame(2 ** 30), get());
-    await client.find({ type: "headers" });
+    const client = await openBare(served, settingsFrame([4, 2 ** 30]), windowFrame(2 ** 30));
+    await client.settle();
     client.socket.pause();
+    client.send(get());
+    while (served.streams.length === 0) {
+      await setImmediate();
+    }
     close(client, served);
     while (served.openCount() > 0) {
       client.socket.read();
       await setImmediate();
     }
-    vi.advanceTimersByTime(30_000);
+    await pause(20);
+    advance(served, 30);
     await pause(20);
     // It tells that there is more room, as clients do when they have read.
     client.send(windowFrame(1));
@@ -158,6 +189,27 @@ describe.each<[side: string, close: (client: BareClient, served: Served) => void
     client.socket.resume();
     await client.closed;
     expect(client.bodyOf(1).length).toBe(body.length);
+  });
+
+  it("ends if it reads nothing more, whatever it sends", async () => {
+    const served = await serve((stream) => {
+      stream.respond(200, [], false);
+      stream.endWith("body", 4);
+    });
+    const client = await openBare(served, get());
+    client.socket.allowHalfOpen = true;
+    await client.find({ type: "data" });
+    close(client, served);
+    await once(client.socket, "end");
+    const [socket] = served.sockets as [Socket];
+    for (let seconds = 0; seconds < 120; seconds += 1) {
+      served.connections[0]?.tick();
+      if (seconds % 20 === 0) {
+        client.send(frame("ping", { payload: Buffer.alloc(8) }));
+        await pause(5);
+      }
+    }
+    expect(socket.destroyed).toBe(true);
   });
 });
 
