@@ -1,9 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { issueCursor, type StockChange } from "../../domain/history.ts";
+import { isNextKept, issueCursor, type StockChange } from "../../domain/history.ts";
 import type { Store } from "../../domain/store.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
+import { Failure } from "../failure.ts";
 import { formatTime } from "../print/format.ts";
 import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widest } from "../print/terminal.ts";
 import { withExistingStore } from "../store.ts";
@@ -52,10 +53,17 @@ async function showHistory(store: Store, { pet: petIds = [], last, follow, json 
     ? (changes: readonly StockChange[]) => changes.map((change) => `${changeToJsonLine(change, lineage)}\n`).join("")
     : tablePrinter(store);
   await write(await print(await lastChanges(store, { petIds, last, head })));
+  let known = head;
   for (let after = head; follow && !process.stdout.destroyed; await setTimeout(followMs)) {
     const page = await store.listChanges({ after, petIds, newestFirst: false, limit: readAtOnce });
+    // Only bounds that are read after the changes tell whether some of these were deleted by then.
+    const bounds = await store.historyBounds(0);
+    if (bounds.lineage !== lineage || !isNextKept(after, bounds)) {
+      throw new Failure(`the changes after revision ${after} are no longer kept; run the command again`);
+    }
     await write(await print(page.changes));
-    after = page.searchedTo ?? page.changes.at(-1)?.revision ?? after;
+    after = page.searchedTo ?? page.changes.at(-1)?.revision ?? known;
+    known = bounds.head;
   }
 }
 

@@ -6,6 +6,7 @@ import { ChangeTable, changeToJsonLine } from "../../../src/cli/commands/history
 import { widthOf } from "../../../src/cli/print/terminal.ts";
 import type { StockChange } from "../../../src/domain/history.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
+import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { mintKey } from "../../support/keys.ts";
 import { startPetstore } from "../../support/petstore.ts";
@@ -76,6 +77,22 @@ describe("petstore history", () => {
     }
     expect(JSON.parse((await line) ?? "")).toMatchObject({ petId: 2, kind: "import" });
     expect(await following.end("SIGINT")).toBe("SIGINT");
+  });
+
+  it("ends where it has missed changes that are no longer kept", async () => {
+    const cwd = await createStore();
+    const following = startPetstore(["history", "--follow", "--json", "--last", "1"], { cwd });
+    onTestFinished(async () => void (await following.end("SIGKILL")));
+    expect(JSON.parse((await following.nextLine()) ?? "")).toMatchObject({ revision: 3 });
+    process.kill(following.pid, "SIGSTOP");
+    await importPets(cwd, "id,quantity\n1,5\n2,5\n3,5\n");
+    const store = openSqliteStore(join(cwd, "data/petstore.db"), { writesDirectly: true });
+    const soonMs = Date.now() + 1_000;
+    while (await store.deleteOutdated(soonMs, soonMs)) {}
+    await store.close();
+    process.kill(following.pid, "SIGCONT");
+    expect(await following.end()).toBe(1);
+    expect(following.log()).toBe("petstore: the changes after revision 3 are no longer kept; run the command again\n");
   });
 
   it("names a key that was created while it follows", async () => {
