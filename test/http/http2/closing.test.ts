@@ -234,11 +234,11 @@ describe("a connection that is silent", () => {
   });
 
   it("may be so for 65 seconds once its client has begun", async () => {
-    const served = await serve(undefined, 50);
+    const served = await serve(undefined, 1_000);
     const client = await openBare(served);
     await client.settle();
     expect(served.sockets[0]?.timeout).toBe(65_000);
-    await pause(100);
+    await pause(1_100);
     await client.settle();
   });
 
