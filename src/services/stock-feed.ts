@@ -152,11 +152,16 @@ export class StockFeed {
     this.#isReading = false;
   }
 
+  /** Throws if the next changes are deleted already. */
   async #read(): Promise<ChangeBlock> {
     const after = this.#upTo;
     const { lineage } = await this.#stock.lastKnown();
     const { changes } = await this.#store.listChanges({ after, petIds: [], newestFirst: false, limit: maxBlock });
-    const upTo = changes.at(-1)?.revision ?? this.#head;
+    const [first] = changes;
+    if (first?.revision !== after + 1n) {
+      throw new Error(`change ${after + 1n} is no longer kept`);
+    }
+    const upTo = changes.at(-1)?.revision ?? after;
     return {
       after,
       upTo,

@@ -100,4 +100,22 @@ describe("streams that catch up", () => {
     await expect(reading).rejects.toMatchObject({ code: "CURSOR_EXPIRED" });
     expect(lists).toBe(2);
   });
+
+  it("end with CURSOR_EXPIRED where a server has stood still while others deleted their next changes", async () => {
+    const stock = new StockRevision(opened.store, { changed: () => {}, allChanged: () => {} });
+    const feed = new StockFeed(opened.store, stock, () => {});
+    const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs: () => 0 });
+    const call = { signal: new AbortController().signal } as Call;
+    const messages = (await watch(create(WatchStockChangesRequestSchema), call))[Symbol.asyncIterator]();
+    for (let read = 0; read < changeCount; ) {
+      const { value } = await messages.next();
+      read += value instanceof MessageGroup ? value.messages.length : 0;
+    }
+    const next = messages.next();
+    await opened.store.importAll({ pets: [1n, 2n].map((id) => createPet({ id, quantity: 77n })) }, 10);
+    await opened.store.importAll({ pets: [createPet({ id: 3n, quantity: 77n })] }, 20);
+    while (await opened.store.deleteOutdated(15, 30)) {}
+    stock.invalidate();
+    await expect(next).rejects.toMatchObject({ code: "CURSOR_EXPIRED" });
+  });
 });

@@ -85,8 +85,6 @@ export class Http2Connection {
   #receiveWindow = receiveWindow;
   /** How many seconds ago progress was last checked. */
   #seconds = 0;
-  /** For how many seconds no stream has closed. */
-  #quietSeconds = Number.POSITIVE_INFINITY;
   /** How many bytes were not sent yet when the end of our side was last checked for progress. */
   #unsentBytes: number | undefined;
   readonly #headTimeoutSeconds: number;
@@ -120,17 +118,9 @@ export class Http2Connection {
 
   /**
    * Sends GOAWAY, so that the client opens no further streams. Ends our side of the connection when the open ones have
-   * closed. Ends all of it at once if the last one has closed at least a second ago.
+   * closed.
    */
   close(): void {
-    if (this.#streams.openCount === 0 && this.#quietSeconds > 1) {
-      this.end();
-    } else {
-      this.#beginClosing();
-    }
-  }
-
-  #beginClosing(): void {
     if (!this.#isClosing) {
       this.#isClosing = true;
       this.#writeGoAway(ErrorCode.noError, "");
@@ -159,7 +149,6 @@ export class Http2Connection {
    */
   tick(): void {
     this.#checkHead();
-    this.#quietSeconds += 1;
     this.#seconds += 1;
     if (this.#seconds < stalledSeconds) {
       return;
@@ -351,7 +340,7 @@ export class Http2Connection {
     if (this.#isClosing) {
       this.#budget.countIdleFrame();
     } else {
-      this.#beginClosing();
+      this.close();
     }
   }
 
@@ -549,7 +538,6 @@ export class Http2Connection {
   forget(stream: Http2Stream, isResetByUs: boolean): void {
     this.#streams.close(stream, isResetByUs);
     this.#waiting.delete(stream);
-    this.#quietSeconds = 0;
     this.#handlers.onStreamClosed();
     this.#endIfClosed();
   }

@@ -125,7 +125,7 @@ export class PostgresStore implements Store {
   readonly maintenance = undefined;
   readonly webhookClaimMs = webhookClaimMs;
   readonly gauges: readonly StoreGauge[] = [];
-  /** It reads little, and one thing after the other. So it may use any connection of the pool. */
+  /** Those who follow make a few small reads at a time. So these may use any connection of the pool. */
   readonly followed: HistoryFollowing = {
     historyBounds: (keptSinceMs) => historyBounds(this.#pool, keptSinceMs),
     listChanges: (query) => listChanges(this.#pool, query),

@@ -45,20 +45,6 @@ describe("a connection that the server closes", () => {
     expect(goAways(client)).toEqual([[0, 0]]);
   });
 
-  it("ends at once, if its last answer has had a second, though the client leaves its side open", async () => {
-    const served = await serve((stream) => stream.respond(200, [], true));
-    const client = await openBare(served, get());
-    client.socket.allowHalfOpen = true;
-    await client.find({ type: "headers" });
-    await client.settle();
-    const [connection] = served.connections;
-    connection?.tick();
-    connection?.tick();
-    connection?.close();
-    await Promise.all([once(served.sockets[0] as Socket, "close"), once(client.socket, "end")]);
-    expect(goAways(client)).toEqual([[1, 0]]);
-  });
-
   it("tells its client once which streams it handles, finishes them, and ends", async () => {
     const [served, client] = await closing();
     served.connections[0]?.close();
