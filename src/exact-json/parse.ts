@@ -24,7 +24,7 @@ export class JsonFault extends Error {
  * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
  * change becomes a `JsonNumber`. The last value of a repeated name counts.
  *
- * `JSON.parse` could do the same with a reviver, which sees the source of numbers. But it takes ten times as long.
+ * `JSON.parse` could do the same with a reviver, which sees the source of numbers. But it takes several times as long.
  *
  * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, for more than `maxJsonValues`, and
  * for strings and names with an unpaired surrogate, which no protobuf string can hold.
