@@ -129,15 +129,14 @@ if next ~= known then redis.call('SET', KEYS[1], next, 'PX', openedAt + length -
 return string.format('%.0f %s', now, known or '')`;
 
 /**
- * The places of a key are a sorted set of stream names. The score is the time at which the place is free again. After
- * Valkey's clock was set back, no place is taken for longer than one that is taken now.
+ * The places of a key are a sorted set of stream names. The score is the time at which the place is free again. A time
+ * that is too far ahead was written before Valkey's clock was set back. Such a place is given up, and `keepPlaces` takes
+ * it again if its stream is still open.
  */
 const takePlace = `
 local latest = now + ARGV[3]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. latest, '+inf')) do
-  redis.call('ZADD', KEYS[1], latest, name)
-end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. latest, '+inf')
 local isFree = redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[2])
 if isFree then redis.call('ZADD', KEYS[1], latest, ARGV[1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])

@@ -55,15 +55,18 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
     expect(await take(other, id)).toBeUndefined();
   });
 
-  it("are not taken for longer than a lease, though Valkey's clock was set back", async () => {
+  it("are those of open streams alone soon after Valkey's clock was set back", async () => {
     const [server] = await openLimits(1);
     const { id } = freshKey(1);
+    await takeMany(server, id, 2);
     const name = `petstore:{${id}}:streams`;
+    const gone = Array.from({ length: most - 2 }, (_, index) => `gone-${index}`);
     const inAnHour = Date.now() + 3_600_000;
-    for (let index = 0; index < most; index += 1) {
-      await redis.client.zadd(name, inAnHour, `gone-${index}`);
+    for (const stream of [...(await redis.client.zrange(name, "0", "-1")), ...gone]) {
+      await redis.client.zadd(name, inAnHour, stream);
     }
-    expect(await take(server, id)).toBeUndefined();
+    expect(await take(server, id)).toBeDefined();
+    await until(async () => (await redis.client.zcard(name)) === 3, 10_000);
     const [, latest] = await redis.client.zrange(name, "-1", "-1", "WITHSCORES");
     expect(Number(latest)).toBeLessThanOrEqual(Date.now() + longestLeaseMs);
     expect(await redis.client.pttl(name)).toBeLessThanOrEqual(longestLeaseMs);
