@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { banLengthsMs, cleanMs, day, minute, noUsage, type Usage, type Window } from "../../domain/limits.ts";
+import {
+  banLengthsMs,
+  cleanMs,
+  day,
+  lastBanStep,
+  minute,
+  noUsage,
+  type Usage,
+  type Window,
+} from "../../domain/limits.ts";
 
 /** A Lua script, which Valkey runs as one step. It uses one key, so that a cluster can run it, too. */
 export interface Script {
@@ -39,7 +48,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 /** Makes the scripts. `clock` is Lua that sets `now`; only tests give another than `serverClock`. */
 export function createScripts(clock = serverClock): LimitScripts {
   const script = (body: string): Script => {
-    const source = `${clock}\n${body}`;
+    const source = `${clock}\n${read}\n${body}`;
     return { source, sha: createHash("sha1").update(source).digest("hex") };
   };
   return {
@@ -50,6 +59,18 @@ export function createScripts(clock = serverClock): LimitScripts {
     leavePlace: script(leavePlace),
   };
 }
+
+/**
+ * Reads the script's key by a command. A value of another type, which none of these scripts has written, is deleted:
+ * otherwise this key could never be counted again. `PEXPIRE` needs no right beyond those that the scripts have.
+ */
+const read = `
+local function read(command)
+  local reply = redis.pcall(command, KEYS[1])
+  if type(reply) ~= 'table' then return reply end
+  if string.find(reply.err, '^WRONGTYPE') then redis.call('PEXPIRE', KEYS[1], 0) end
+  return redis.call(command, KEYS[1])
+end`;
 
 /** `windowAt` of `domain/limits.ts` in Lua. A count of 0 means that there is no window. */
 const windowAt = `
@@ -63,13 +84,14 @@ end`;
  * histories.
  *
  * A usage is nine numbers: opening and count of the minute, of the day and of the refusals; step and end of the ban;
- * the unbans. It expires when none of them has an effect any more.
+ * the unbans. It expires when none of them has an effect any more. Any other text counts as no usage.
  */
 const chargeKey = `
 local banLengths = {${banLengthsMs.join(", ")}}
 local clean, minuteLength, dayLength = ${cleanMs}, ${minute.lengthMs}, ${day.lengthMs}
 
-local known = redis.call('GET', KEYS[1])
+local known = read('GET')
+if known and not string.find(known, '^%d+ %d+ %d+ %d+ %d+ %d+ [0-${lastBanStep}] %d+ %d+$') then known = false end
 local reply = string.format('%.0f %s', now, known or '')
 local requests = tonumber(ARGV[1])
 if requests == 0 then return reply end
@@ -116,10 +138,14 @@ local next = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f',
 if next ~= known then redis.call('SET', KEYS[1], next, 'PX', keep) end
 return reply`;
 
-/** `decideAnonymous` of `domain/limits.ts` in Lua. A window is its opening and its count. */
+/**
+ * `decideAnonymous` of `domain/limits.ts` in Lua. A window is its opening and its count. Any other text counts as no
+ * window.
+ */
 const chargeNetwork = `
 local length = ${minute.lengthMs}
-local known = redis.call('GET', KEYS[1])
+local known = read('GET')
+if known and not string.find(known, '^%d+ %d+$') then known = false end
 local knownAt, knownCount = string.match(known or '0 0', '(%d+) (%d+)')
 local openedAt, count = windowAt(tonumber(knownAt), tonumber(knownCount), length)
 if count == 0 then openedAt = now end
@@ -134,6 +160,7 @@ return string.format('%.0f %s', now, known or '')`;
  * it again if its stream is still open.
  */
 const takePlace = `
+read('ZCARD')
 local latest = now + ARGV[3]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. latest, '+inf')
@@ -143,11 +170,14 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return isFree and 1 or 0`;
 
 const keepPlaces = `
+read('ZCARD')
 for argument = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[argument]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`;
 
-const leavePlace = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
+const leavePlace = `
+read('ZCARD')
+return redis.call('ZREM', KEYS[1], ARGV[1])`;
 
 /** What a script has found, and when. */
 export interface Reply<State> {

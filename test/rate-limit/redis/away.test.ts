@@ -124,15 +124,49 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
   });
 
   it("where one key cannot be counted, a new connection is opened twice a second at most", async () => {
-    const limits = await openLimits(redis.url);
     const key = freshKey(60);
-    await redis.client.rpush(`petstore:{${key.id}}:usage`, "no text");
+    await redis.client.call("ACL", "SETUSER", "limits", "on", ">secret", "+@all", "~petstore:probe");
+    const limits = await openLimits(redis.url.replace("//", "//limits:secret@"));
     const endMs = performance.now() + 1_200;
     while (performance.now() < endMs) {
       await limits.burst(key, 1);
       await setTimeout(5);
     }
-    expect(limits.told.filter((line) => line.startsWith("connected")).length).toBeLessThan(5);
+    const connections = limits.told.filter((line) => line.startsWith("connected")).length;
+    expect(connections).toBeGreaterThan(1);
+    expect(connections).toBeLessThan(5);
+  });
+
+  const damages: [what: string, damage: (name: string) => Promise<unknown>][] = [
+    ["of another type", (name) => redis.client.rpush(name, "1")],
+    ["of another text", (name) => redis.client.set(name, "damaged")],
+    ["of more numbers", (name) => redis.client.set(name, "1 1 1 1 1 1 1 1 1 1")],
+    ["of a ban that does not exist", (name) => redis.client.set(name, `0 0 0 0 0 0 99 ${Date.now() + 60_000} 0`)],
+  ];
+
+  it.each(damages)("a value %s is replaced, and nothing else is concerned", async (_what, write) => {
+    const damage = async (name: string) => {
+      await redis.client.del(name);
+      await write(name);
+    };
+    const limits = await openLimits(redis.url, { fallback: "refuse" });
+    const key = freshKey(60);
+    await damage(`petstore:{${key.id}}:usage`);
+    expect((await limits.limits.keys.describe(key)).minute.remaining).toBe(60);
+    expect(await limits.burst(key, 61)).toEqual({ admitted: 60, refused: 1, banned: 0 });
+    await damage("petstore:{192.0.2.1}:anonymous");
+    for (const remaining of [299, 298]) {
+      expect((await limits.limits.anonymous.decide("192.0.2.1")).shown.remaining).toBe(remaining);
+    }
+    const name = `petstore:{${key.id}}:streams`;
+    await damage(name);
+    const place = await limits.limits.places.take(key.id, 1);
+    expect(place).toBeDefined();
+    expect(await limits.limits.places.take(key.id, 1)).toBeUndefined();
+    await damage(name);
+    place?.leave();
+    await until(async () => (await redis.client.exists(name)) === 0, 2_000);
+    expect(limits.told).toEqual([expect.stringMatching(/^connected/)]);
   });
 
   it("count strangers on from what the server last knew", async () => {
