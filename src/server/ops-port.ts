@@ -1,12 +1,10 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, BlockList, isIPv6 } from "node:net";
-import { setTimeout } from "node:timers/promises";
-import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
 import type { Observability } from "../observability/observability.ts";
-import { limitsAwayText, type Readiness, storeAwayText } from "../observability/status.ts";
 import type { Backend } from "./backend.ts";
 import { isLogLevel, logLevels, type ServerConfig } from "./config.ts";
+import { createReadiness, type ReadinessOptions } from "./readiness.ts";
 import type { ServerLife } from "./server-life.ts";
 import { type AdjustableLevel, portUrl, type Telemetry } from "./telemetry.ts";
 
@@ -80,53 +78,6 @@ function setLogLevel(level: AdjustableLevel, name: string) {
   }
   level.set(name);
   return plain(200, name);
-}
-
-/** How long a probe waits for the store, in milliseconds. By default Kubernetes gives up a probe after a second. */
-const probeMs = 500;
-
-/**
- * How long the store may be silent before the server is not ready, in milliseconds. While a command such as an import
- * has locked the store, updates wait up to five seconds, and reads go on. A server that is not ready would get no reads
- * either.
- */
-const patienceMs = 6_000;
-
-/** What readiness depends on. */
-interface ReadinessOptions {
-  readonly store: Pick<Store, "ready">;
-  /** Whether requests can be counted, by Valkey or by this server alone. */
-  readonly canCountLimits: () => boolean;
-  readonly stopping: AbortSignal;
-}
-
-/**
- * Tells whether the server is ready. It asks the store one question at a time; a probe that cannot wait for the answer
- * gets the previous one.
- */
-function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions): () => Promise<Readiness> {
-  let latest: Readiness = "ready";
-  let asking: Promise<Readiness> | undefined;
-
-  async function ask(): Promise<Readiness> {
-    latest = await store.ready(AbortSignal.timeout(patienceMs)).then(
-      () => "ready",
-      () => storeAwayText,
-    );
-    asking = undefined;
-    return latest;
-  }
-
-  return async () => {
-    if (stopping.aborted) {
-      return "stopping";
-    }
-    if (!canCountLimits()) {
-      return limitsAwayText;
-    }
-    asking ??= ask();
-    return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(() => latest)]);
-  };
 }
 
 /** The answer of a page of the operator's port. */

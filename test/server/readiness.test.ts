@@ -1,5 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createReadiness } from "../../src/server/readiness.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -25,4 +27,21 @@ it("is ready while a command has the store locked: reads go on, and updates wait
   other.exec("ROLLBACK");
   other.close();
   expectSuccess(await waiting);
+});
+
+it("is not ready once the store has been silent for 6 s, though no probe has asked meanwhile", async () => {
+  let answers = () => Promise.resolve();
+  const life = new AbortController();
+  const ask = createReadiness({
+    store: { ready: () => answers() },
+    canCountLimits: () => true,
+    stopping: life.signal,
+  });
+  await setTimeout(1_500);
+  expect(await ask()).toBe("ready");
+  answers = () => new Promise(() => {});
+  await setTimeout(6_100);
+  expect(await ask()).toBe("the store does not answer");
+  life.abort();
+  expect(await ask()).toBe("stopping");
 });

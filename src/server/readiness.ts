@@ -1,0 +1,65 @@
+import { setTimeout } from "node:timers/promises";
+import type { Store } from "../domain/store.ts";
+import { limitsAwayText, type Readiness, storeAwayText } from "../observability/status.ts";
+
+/** How long a probe waits for the store, in milliseconds. By default Kubernetes gives up a probe after a second. */
+const probeMs = 500;
+
+/** How often the store is asked, in milliseconds. So a probe knows of a silence that began before it. */
+const intervalMs = 1_000;
+
+/**
+ * How long the store may be silent before the server is not ready, in milliseconds. While a command such as an import
+ * has locked the store, updates wait up to five seconds, and reads go on. A server that is not ready would get no reads
+ * either.
+ */
+const patienceMs = 6_000;
+
+/** What readiness depends on. */
+export interface ReadinessOptions {
+  readonly store: Pick<Store, "ready">;
+  /** Whether requests can be counted, by Valkey or by this server alone. */
+  readonly canCountLimits: () => boolean;
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * Tells whether the server is ready. It asks the store one question at a time; a probe that cannot wait for the answer
+ * gets the previous one, or hears that the store has been silent for too long.
+ */
+export function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions): () => Promise<Readiness> {
+  let latest: Readiness = "ready";
+  let answeredAtMs = performance.now();
+  let asking: Promise<Readiness> | undefined;
+
+  async function ask(): Promise<Readiness> {
+    try {
+      await store.ready(AbortSignal.timeout(patienceMs));
+      answeredAtMs = performance.now();
+      latest = "ready";
+    } catch {
+      latest = storeAwayText;
+    }
+    asking = undefined;
+    return latest;
+  }
+  async function known(): Promise<Readiness> {
+    await setTimeout(probeMs, undefined, { ref: false });
+    return performance.now() - answeredAtMs > patienceMs ? storeAwayText : latest;
+  }
+
+  const timer = setInterval(() => {
+    asking ??= ask();
+  }, intervalMs).unref();
+  stopping.addEventListener("abort", () => clearInterval(timer));
+  return async () => {
+    if (stopping.aborted) {
+      return "stopping";
+    }
+    if (!canCountLimits()) {
+      return limitsAwayText;
+    }
+    asking ??= ask();
+    return Promise.race([asking, known()]);
+  };
+}
