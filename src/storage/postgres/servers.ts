@@ -158,12 +158,12 @@ async function insertServer(
 /** Writes the row of a server, and learns the database's time from it. Returns whether a row was written. */
 async function write(connection: Queryable, clock: DatabaseClock, sql: string, ...values: Value[]): Promise<boolean> {
   const askedAtMs = performance.now();
-  const [row] = await connection.query<{ shown_ms: number }>(
-    `${sql} RETURNING (extract(epoch FROM last_seen_at) * 1000)::float8 AS shown_ms`,
+  const [row] = await connection.query<{ shown_us: bigint }>(
+    `${sql} RETURNING (extract(epoch FROM last_seen_at) * 1000000)::bigint AS shown_us`,
     ...values,
   );
   if (row !== undefined) {
-    clock.learn(row.shown_ms, askedAtMs, performance.now());
+    clock.learn(Number(row.shown_us) / 1_000, askedAtMs, performance.now());
   }
   return row !== undefined;
 }
@@ -213,12 +213,15 @@ function serverFromRow(row: ServerRow): RegisteredServer {
   };
 }
 
-/** Asks the database for its time, in milliseconds since the Unix epoch. */
+/**
+ * Asks the database for its time, in milliseconds since the Unix epoch. As an integer, because the text of a `float8`
+ * depends on the database's `extra_float_digits`.
+ */
 export async function readClock(connection: Queryable): Promise<number> {
-  const [row] = await connection.query<{ now_ms: number }>(
-    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms`,
+  const [row] = await connection.query<{ now_ms: bigint }>(
+    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms`,
   );
-  return Math.round(row?.now_ms ?? Number.NaN);
+  return Number(row?.now_ms ?? Number.NaN);
 }
 
 /**

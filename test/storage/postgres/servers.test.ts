@@ -9,7 +9,7 @@ import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/datab
 import type { Pool } from "../../../src/storage/postgres/connection/pool.ts";
 import { registerServer } from "../../../src/storage/postgres/servers.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
-import { borrowDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";
+import { borrowDatabase, createDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { createKey, createPet, createWebhook, hashOf, setStock } from "../samples.ts";
 
@@ -48,6 +48,20 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await first.release();
     expect((await two.listServers()).map(({ id }) => id)).toEqual([second.id]);
     await second.release();
+  });
+
+  it("read the database's clock though it shows few digits of a number", async () => {
+    const database = await createDatabase();
+    onTestFinished(() => database.remove());
+    const { pathname } = new URL(database.url);
+    await runSql(database.url, `ALTER DATABASE ${pathname.slice(1)} SET extra_float_digits = -15`);
+    const store = await openPostgresStore(database.url);
+    const { clock, release } = await store.registerServer(optionsOf());
+    for (const timeMs of [await store.now(), clock()]) {
+      expect(Math.abs(timeMs - Date.now())).toBeLessThan(5_000);
+    }
+    await release();
+    await store.close();
   });
 
   it.each(["", ", lineage = 'ba9876543210'"])("follow a database that is put back: revision = 2%s", async (lineage) => {
@@ -394,7 +408,7 @@ it("takes no heartbeat that is under way at the end for a sign that another serv
       asked.push(verb);
       if (verb === "UPDATE") {
         await heartbeat.promise;
-        return asked.includes("DELETE") ? [] : [{ shown_ms: Date.now() }];
+        return asked.includes("DELETE") ? [] : [{ shown_us: BigInt(Date.now() * 1_000) }];
       }
       return [];
     },
