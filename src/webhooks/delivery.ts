@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { StockChange } from "../domain/history.ts";
 import type { DeliveryAttempt, Webhook } from "../domain/webhook.ts";
 import { PrivateAddressError } from "./address.ts";
-import { PostTimeoutError, type SendPost } from "./post.ts";
+import { isSuccess, PostTimeoutError, type SendPost } from "./post.ts";
 import { type SecretCipher, UndecryptableSecretError } from "./secret-cipher.ts";
 
 /** One delivery: its id and its body. */
@@ -97,7 +97,7 @@ function secretsOf({ id, secret, formerSecret }: Webhook, secrets: SecretCipher,
 }
 
 function faultOf(status: number): string | undefined {
-  if (status >= 200 && status < 300) {
+  if (isSuccess(status)) {
     return undefined;
   }
   return status >= 300 && status < 400 ? `it answered ${status}: it must not redirect` : `it answered ${status}`;

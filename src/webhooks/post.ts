@@ -14,9 +14,6 @@ import {
 /** How much of an answer is read, in bytes. Nothing of it is kept. */
 const maxAnswerBytes = 64 * 1024;
 
-/** What follows this answer is not HTTP. Source: RFC 9110, 15.2.2 */
-const switchingProtocols = 101;
-
 /** What is posted to a receiver. */
 export interface Post {
   readonly url: URL;
@@ -35,8 +32,13 @@ export interface PostAnswer {
   readonly retryAfter: string | undefined;
 }
 
-/** Posts to a receiver. Resolves when the whole answer has come; an answer that is too long is cut. */
+/** Posts to a receiver. Resolves when the whole answer has come, or with a status that is not 2xx as soon as that has. */
 export type SendPost = (post: Post) => Promise<PostAnswer>;
+
+/** Whether a status is 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
 
 /** A receiver has not answered in time. */
 export class PostTimeoutError extends Error {
@@ -75,10 +77,13 @@ export async function sendWith(
   };
   try {
     const response = await exchange((url.protocol === "https:" ? requestHttps : requestHttp)(url, options), body);
-    if (response.statusCode !== switchingProtocols) {
+    const status = response.statusCode ?? 0;
+    if (isSuccess(status)) {
       await readAnswer(response);
+    } else {
+      response.destroy();
     }
-    return { status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] };
+    return { status, retryAfter: response.headers["retry-after"] };
   } catch (error) {
     throw timeout.aborted ? new PostTimeoutError() : error;
   }

@@ -32,6 +32,21 @@ describe("a post", () => {
     expect(await send(url)).toEqual({ status: 503, retryAfter: "7" });
   });
 
+  it.each<[fault: string, talk: (socket: Socket) => void]>([
+    ["hangs", () => {}],
+    ["is cut", (socket) => socket.end()],
+    ["has no end", (socket) => socket.write(Buffer.alloc(100_000))],
+  ])("tells the status of a refusal whose body %s, and closes the connection", async (_fault, talk) => {
+    const closed = Promise.withResolvers<void>();
+    const url = await speaking((socket) => {
+      socket.once("close", closed.resolve);
+      socket.write("HTTP/1.1 503 Busy\r\nretry-after: 600\r\ncontent-length: 1000000\r\n\r\nx");
+      talk(socket);
+    });
+    expect(await send(url)).toEqual({ status: 503, retryAfter: "600" });
+    await closed.promise;
+  });
+
   it("follows no redirect", async () => {
     let requests = 0;
     const url = await answering((_request, response) => {
