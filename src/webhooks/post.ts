@@ -76,42 +76,50 @@ export async function sendWith(
     lookup: createLookup(lookUpAll, allowPrivate ? () => true : isPublicAddress),
   };
   try {
-    const response = await exchange((url.protocol === "https:" ? requestHttps : requestHttp)(url, options), body);
-    const status = response.statusCode ?? 0;
-    if (isSuccess(status)) {
-      await readAnswer(response);
-    } else {
-      response.destroy();
-    }
-    return { status, retryAfter: response.headers["retry-after"] };
+    return await exchange((url.protocol === "https:" ? requestHttps : requestHttp)(url, options), body);
   } catch (error) {
     throw timeout.aborted ? new PostTimeoutError() : error;
   }
 }
 
-/**
- * Sends a body, and resolves to the head of the answer. The last listener settles the promise where neither an answer
- * nor an error comes.
- */
-function exchange(request: ClientRequest, body: string): Promise<IncomingMessage> {
+/** Sends a body over a connection of its own, and resolves to the answer. An answer that is too long is cut. */
+function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
   return new Promise((resolve, reject) => {
-    request.on("response", resolve).on("error", reject);
-    request.on("upgrade", (response, socket) => {
-      socket.destroy();
-      resolve(response);
+    let answer: PostAnswer | undefined;
+    request.on("socket", (socket) => {
+      let bytes = 0;
+      // Hints before the answer, and extensions of its chunks, count as well as its body.
+      socket.on("data", (data: Buffer) => {
+        bytes += data.length;
+        if (bytes > maxAnswerBytes) {
+          if (answer !== undefined) {
+            resolve(answer);
+          }
+          request.destroy(new Error("it sends hints without end"));
+        }
+      });
     });
-    request.on("close", () => reject(new Error("the connection was closed")));
+    request.on("response", (response) => {
+      answer = answerOf(response);
+      if (isSuccess(answer.status)) {
+        response.on("end", () => resolve(answer as PostAnswer)).on("error", reject);
+        response.resume();
+      } else {
+        resolve(answer);
+        response.destroy();
+      }
+    });
+    request.on("upgrade", (response, socket) => {
+      resolve(answerOf(response));
+      socket.destroy();
+    });
+    request.on("error", reject);
+    // Settles the promise where neither an answer nor an error comes.
+    request.on("close", () => answer === undefined && reject(new Error("the connection was closed")));
     request.end(body);
   });
 }
 
-async function readAnswer(response: IncomingMessage): Promise<void> {
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) {
-      // Leaving the loop destroys the connection.
-      return;
-    }
-  }
+function answerOf({ statusCode = 0, headers }: IncomingMessage): PostAnswer {
+  return { status: statusCode, retryAfter: headers["retry-after"] };
 }
