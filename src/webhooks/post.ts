@@ -1,6 +1,7 @@
 import { lookup } from "node:dns";
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import type { ConnectionOptions } from "node:tls";
 import { deliveryTimeoutMs } from "../domain/webhook.ts";
 import {
   createFairLookup,
@@ -68,10 +69,12 @@ export async function sendWith(
     throw new PrivateAddressError();
   }
   const timeout = AbortSignal.timeout(deliveryTimeoutMs);
-  const options: RequestOptions = {
+  const options: RequestOptions & Pick<ConnectionOptions, "rejectUnauthorized"> = {
     method: "POST",
     headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
     agent: false,
+    // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off.
+    rejectUnauthorized: true,
     signal: AbortSignal.any([signal, timeout]),
     lookup: createLookup(lookUpAll, allowPrivate ? () => true : isPublicAddress),
   };

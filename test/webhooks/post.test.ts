@@ -1,8 +1,12 @@
+import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PrivateAddressError } from "../../src/webhooks/address.ts";
 import { PostTimeoutError, sendPost, sendWith } from "../../src/webhooks/post.ts";
+import { createCertificate } from "../support/certificate.ts";
+import { createFolder } from "../support/folder.ts";
 
 const servers: Server[] = [];
 
@@ -138,6 +142,23 @@ describe("a post", () => {
       expect.any(PostTimeoutError),
     ]);
     expect(started.mock.calls).toEqual([[10_000], [10_000], [10_000]]);
+  });
+
+  it("trusts no self-signed certificate, also where the environment turns the check off", async () => {
+    const { certFile, keyFile } = createCertificate(createFolder());
+    let requests = 0;
+    const { port } = await listen(
+      createHttpsServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (_request, response) => {
+        requests += 1;
+        response.end();
+      }),
+    );
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(send(new URL(`https://127.0.0.1:${port}/`))).rejects.toMatchObject({
+      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+    });
+    expect(requests).toBe(0);
   });
 
   it("connects to no private address, in whichever notation", async () => {
