@@ -108,7 +108,7 @@ function parseRetryAfter(value: string | undefined, nowMs: number): number | und
   if (value === undefined) {
     return undefined;
   }
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - nowMs;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - nowMs;
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 

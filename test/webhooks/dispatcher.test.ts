@@ -373,6 +373,7 @@ describe("a receiver that fails", () => {
     ["600", 600],
     [new Date(startMs + 900 * second).toUTCString(), 900],
     ["86400", 3_600],
+    ["2147483648", 3_600],
     ["0", 5],
     ["-5", 5],
     ["soon", 5],
