@@ -3,8 +3,8 @@ import { Lane } from "../scheduling/lane.ts";
 import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
 
 /**
- * How many first attempts are under way at once, and how many retries. A receiver that does not answer keeps an attempt
- * under way for 10 s.
+ * How many first attempts are under way at once, and how many others: retries, and attempts at slow receivers. A
+ * receiver that does not answer keeps an attempt under way for 10 s.
  */
 const attemptsAtOnce = 64;
 

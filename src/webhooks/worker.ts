@@ -23,6 +23,9 @@ import {
   type WriteChange,
 } from "./delivery.ts";
 
+/** A receiver that takes longer to answer is slow, in milliseconds. */
+const slowMs = 1_000;
+
 /** How long a worker waits after the store has failed, or has refused to save its progress, in milliseconds. */
 const storeRetryMs = 5_000;
 
@@ -58,7 +61,7 @@ export interface DeliveryOptions extends AttemptOptions {
   readonly reads: Lane;
   /** Bounds how many attempts of all webhooks are under way. */
   readonly attempts: Lane;
-  /** The same for deliveries that have failed before, so that they do not delay the others. */
+  /** The same for receivers that have failed this delivery before, or were slow: they delay no others. */
   readonly retries: Lane;
 }
 
@@ -79,6 +82,8 @@ export class WebhookWorker {
   #ignoresChanges = false;
   /** Aborts to end a wait. */
   #interrupt = new AbortController();
+  /** Whether the last attempt took long. */
+  #isSlow = false;
   /** When the oldest change that waits for its delivery was made; undefined where none waits. */
   #pendingSinceMs: number | undefined;
 
@@ -271,7 +276,9 @@ export class WebhookWorker {
       return 0;
     }
     const { attempt, retryAfterMs } = ended;
-    const failed = { nowMs: clock(), random: this.#options.random(), retryAfterMs };
+    const nowMs = clock();
+    this.#isSlow = nowMs - attempt.atMs > slowMs;
+    const failed = { nowMs, random: this.#options.random(), retryAfterMs };
     const hasFailed = attempt.fault !== undefined;
     const isSaved = await this.#save(
       hasFailed ? progressAfterFailure(webhook.progress, failed) : newProgress(upTo),
@@ -295,7 +302,7 @@ export class WebhookWorker {
    */
   #attempt(delivery: Delivery): Promise<EndedAttempt | undefined> {
     const { attempts, retries } = this.#options;
-    const lane = this.#webhook.progress.failures === 0 ? attempts : retries;
+    const lane = this.#webhook.progress.failures === 0 && !this.#isSlow ? attempts : retries;
     return lane.run(1, async () =>
       this.#isOutdated
         ? undefined

@@ -188,6 +188,28 @@ describe("with many webhooks", () => {
     }
   });
 
+  it("those that succeed slowly delay no other, once they were slow", async () => {
+    await createHanging(200);
+    await store.createWebhook(good("whk_good"));
+    behave = async (post) => {
+      if (post.url.hostname === "bad.example") {
+        await time.wait(9 * second, post.signal);
+      }
+      return well(post);
+    };
+    start();
+    await change(1);
+    await time.pass(minute);
+    for (let times = 0; times < 5; times += 1) {
+      const changedAtMs = time.clock();
+      received = [];
+      await change(1);
+      await time.settle();
+      expect(received.filter(({ id }) => id.startsWith("msg_good"))).toMatchObject([{ atMs: changedAtMs }]);
+      await time.pass(7 * second);
+    }
+  });
+
   it("one that is created does not wait for the end of one that is deleted", async () => {
     await createHanging(100);
     behave = hangingAt("bad.example");
