@@ -73,16 +73,24 @@ export const binaryCodec: Codec = {
 /** How many values a message may hold, as in JSON. Each costs memory and time, and a compressed one next to no bytes. */
 const maxValues = maxJsonValues;
 
-/** Throws if a message holds more than `maxValues`. Each byte of packed numbers, and each entry of a map, is one. */
+/**
+ * Throws if a message holds more than `maxValues`. Each byte of packed numbers, and each entry of a map, is one. So is
+ * each field of a group, which no message of ours has.
+ */
 function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
   let count = 0;
+  let openGroups = 0;
   const countFields = (desc: DescMessage, end: number) => {
     while (reader.pos < end) {
       const [number, wireType] = reader.tag();
-      const field = desc.fields.find((each) => each.number === number);
+      const field = openGroups > 0 ? undefined : desc.fields.find((each) => each.number === number);
       count++;
-      if (field === undefined || field.fieldKind === "map" || wireType !== WireType.LengthDelimited) {
+      if (wireType === WireType.StartGroup) {
+        openGroups++;
+      } else if (wireType === WireType.EndGroup) {
+        openGroups--;
+      } else if (field === undefined || field.fieldKind === "map" || wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, number);
       } else {
         const length = reader.uint32();

@@ -57,6 +57,7 @@ describe("a small message that unfolds to 4 MiB", () => {
     Buffer.from(`${start}${unit.repeat((size - start.length - end.length) / unit.length)}${end}`);
 
   const longText = "a".repeat(1_900);
+  const group = (unit: Uint8Array) => Buffer.concat([Buffer.of(0x7b), Buffer.alloc(size - 2, unit), Buffer.of(0x7c)]);
   const longChange = { petId: "1", delta: "1", reason: longText, reference: longText };
   const longChanges = JSON.stringify({ changes: Array(1_000).fill(longChange) });
 
@@ -81,6 +82,8 @@ describe("a small message that unfolds to 4 MiB", () => {
     ["unknown texts", "getLimits", () => filled(Buffer.of(0x7a, 0))],
     ["groups in groups", "listInventory", () => filled(Buffer.of(0x7b))],
     ["changes", "batchUpdateInventory", () => filled(Buffer.of(0x0a, 0))],
+    ["numbers in a group", "listInventory", () => group(Buffer.of(0x78, 1))],
+    ["groups in a group", "listInventory", () => group(Buffer.of(0x73, 0x74))],
     ["changes in JSON", "batchUpdateInventory", () => json('{"changes":[{}', ",{}", "]}")],
     ["unknown decimals", "updateInventory", () => json('{"x":[0.1', ",0.1", "]}")],
     ["unknown arrays and a decimal", "getLimits", () => json('{"x":[[]', ",[]", ",1.0]}")],
