@@ -90,7 +90,7 @@ export class IncomingBody {
     this.isEnded = whole !== undefined;
   }
 
-  /** Adds a piece. `isLast` says that nothing follows. Returns false if the body comes in too many small pieces. */
+  /** Adds a piece. `isLast` says that nothing follows. Returns false if more follows after too many small pieces. */
   push(piece: Buffer, isLast: boolean): boolean {
     this.#pieces += 1;
     this.bytes += piece.length;
@@ -105,7 +105,7 @@ export class IncomingBody {
     if (isLast) {
       this.end();
     }
-    return !isOverFragmented(this.#pieces, this.bytes);
+    return isLast || !isOverFragmented(this.#pieces, this.bytes);
   }
 
   /** Says that the body is complete. A second call does nothing. */

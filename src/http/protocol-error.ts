@@ -68,6 +68,11 @@ export function malformedRequest(): ProtocolError {
   return new ProtocolError("malformed", "This is not a valid HTTP request. Check its syntax.");
 }
 
+/** The body of a request comes in too many small pieces. */
+export function fragmentedBody(): ProtocolError {
+  return new ProtocolError("malformed", "The request body comes in too many small pieces. Send larger ones.");
+}
+
 /** A header of a request has spaces around its value, which HTTP/2 forbids. Source: RFC 9113, section 8.2.1 */
 export function spacedValue(): ProtocolError {
   return new ProtocolError("malformed", "The value of a header begins or ends with a space. Send it without.");

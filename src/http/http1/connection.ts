@@ -2,7 +2,13 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { IncomingBody, withoutRest } from "../body.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
-import { headersTooLarge, malformedRequest, type ProtocolError, requestTimeout } from "../protocol-error.ts";
+import {
+  fragmentedBody,
+  headersTooLarge,
+  malformedRequest,
+  type ProtocolError,
+  requestTimeout,
+} from "../protocol-error.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
@@ -330,14 +336,20 @@ export class Http1Connection {
 
   #parseBody(bytes: Buffer, exchange: Http1Exchange): void {
     const decoder = this.#decoder as BodyDecoder;
-    let isSensible = true;
-    const end = decoder.read(bytes, 0, (content) => {
-      this.#unreadBytes += content.length;
-      isSensible = exchange.incoming.push(content, decoder.isEnded);
-    });
-    if (!isSensible) {
-      this.#socket.destroy();
-      return;
+    // The chunks of one packet are one piece: small ones are honest there.
+    const chunks: Buffer[] = [];
+    let end = 0;
+    while (end < bytes.length && !decoder.isEnded) {
+      end = decoder.read(bytes, end, (chunk) => chunks.push(chunk));
+    }
+    const [first] = chunks;
+    if (first !== undefined) {
+      const piece = chunks.length === 1 ? first : Buffer.concat(chunks);
+      this.#unreadBytes += piece.length;
+      if (!exchange.incoming.push(piece, decoder.isEnded)) {
+        this.#fail(fragmentedBody());
+        return;
+      }
     }
     this.#setRest(bytes, end);
     if (decoder.isEnded) {
