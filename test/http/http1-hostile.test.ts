@@ -75,6 +75,21 @@ it("a request whose body is broken keeps its id and its address", async () => {
   ]);
 });
 
+it.each([
+  "GET / HTTP/1.1\nHost: x\n\n",
+  "GET / HTTP/1.1\nHost: x\n\r\n",
+  "GET / HTTP/1.1\r\nHost: x\r\n\n",
+  "POST / HTTP/1.1\nHost: x\nContent-Length: 2\n\n{}",
+])("a head whose lines end in a line feed alone is refused when it comes: %j", async (head) => {
+  const { socket, received, closed } = await open();
+  const start = performance.now();
+  socket.write(head);
+  await closed;
+  expect(received()).toMatch(/^HTTP\/1.1 400 /);
+  // After a second, it would be late.
+  expect(performance.now() - start).toBeLessThan(900);
+});
+
 const chunkedHead = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 it("a body of 4,000 small chunks is read when they come together", async () => {

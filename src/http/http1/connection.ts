@@ -297,7 +297,7 @@ export class Http1Connection {
   #parseHead(bytes: Buffer): boolean {
     const start = afterEmptyLines(bytes);
     const end = bytes.indexOf(headEnd, start);
-    if (end < 0 && isNoMethod(bytes[start])) {
+    if (end < 0 && (isNoMethod(bytes[start]) || hasBareLineFeed(bytes, start))) {
       this.#fail(malformedRequest());
       return false;
     }
@@ -486,4 +486,13 @@ function afterEmptyLines(bytes: Buffer): number {
 /** Whether no method begins with this byte. */
 function isNoMethod(byte: number | undefined): boolean {
   return byte !== undefined && byte !== 13 && !/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte));
+}
+
+/**
+ * Whether the last line of an incomplete head is behind a line feed without a carriage return, or an empty line is. The
+ * client may regard such a head as complete, and wait. Source: RFC 9112, section 2.2
+ */
+function hasBareLineFeed(bytes: Buffer, start: number): boolean {
+  const at = bytes.lastIndexOf(10);
+  return at > start && (bytes[at - 1] !== 13 || bytes[at - 2] === 10);
 }
