@@ -8,7 +8,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type {
   ServerReflection,
   ServerReflectionRequest,
@@ -17,6 +17,9 @@ import type {
 
 type Answer = Required<MessageInitShape<typeof ServerReflectionResponseSchema>>["messageResponse"];
 type Question = ServerReflectionRequest["messageRequest"];
+
+/** How many questions of a stream are answered: nothing else counts them. */
+const maxQuestions = 200;
 
 /**
  * gRPC server reflection: tells tools which services there are. `others` are files that no service imports, such as
@@ -37,11 +40,17 @@ export function reflectionService(
 
   return {
     async *serverReflectionInfo(requests) {
+      const sent = new Set<DescFile>();
+      let asked = 0;
       for await (const { host, messageRequest } of requests) {
+        asked++;
+        if (asked > maxQuestions) {
+          throw new ConnectError("The stream has had its 200 answers. Open another one.", Code.ResourceExhausted);
+        }
         yield {
           validHost: host,
           originalRequest: { host, messageRequest },
-          messageResponse: answer(messageRequest, served),
+          messageResponse: answer(messageRequest, served, sent),
         };
       }
     },
@@ -55,16 +64,20 @@ interface Served {
   readonly registry: Registry;
 }
 
-function answer(question: Question, { names, files, registry }: Served): Answer {
+/** Answers a question of a stream on which the files in `sent` were sent before. */
+function answer(question: Question, { names, files, registry }: Served, sent: Set<DescFile>): Answer {
   switch (question.case) {
     case "listServices":
       return { case: "listServicesResponse", value: { service: names.map((name) => ({ name })) } };
     case "fileByFilename":
-      return fileAnswer(files.find(({ name }) => `${name}.proto` === question.value));
+      return fileAnswer(
+        files.find(({ name }) => `${name}.proto` === question.value),
+        sent,
+      );
     case "fileContainingSymbol":
-      return fileAnswer(fileOfSymbol(registry, question.value));
+      return fileAnswer(fileOfSymbol(registry, question.value), sent);
     case "fileContainingExtension":
-      return fileAnswer(fileOfExtension(files, question.value));
+      return fileAnswer(fileOfExtension(files, question.value), sent);
     case "allExtensionNumbersOfType":
       return extensionNumbersAnswer({ files, registry }, question.value);
     case undefined:
@@ -72,13 +85,19 @@ function answer(question: Question, { names, files, registry }: Served): Answer 
   }
 }
 
-/** The file and all that it imports, so that a client asks only once. */
-function fileAnswer(file: DescFile | undefined): Answer {
+/**
+ * The file and all that it imports, so that a client asks only once. Without the imports that were sent on the stream
+ * before, as the protocol allows: otherwise a question of 35 bytes has 80 KB for an answer, each time.
+ */
+function fileAnswer(file: DescFile | undefined, sent: Set<DescFile>): Answer {
   if (file === undefined) {
     return errorAnswer(Code.NotFound, "There is no such file or symbol.");
   }
-  const fileDescriptorProto = withImports([file]).map(fileToBinary);
-  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+  const unsent = withImports([file]).filter((each) => each === file || !sent.has(each));
+  for (const each of unsent) {
+    sent.add(each);
+  }
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto: unsent.map(fileToBinary) } };
 }
 
 const binaryFiles = new WeakMap<DescFile, Uint8Array>();

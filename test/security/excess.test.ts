@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
+import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Outcome } from "../support/clients/client.ts";
 import { expectErrorBody, expectLimits } from "../support/expectations.ts";
@@ -56,8 +57,8 @@ describe("a small message that unfolds to 4 MiB", () => {
   const json = (start: string, unit: string, end: string) =>
     Buffer.from(`${start}${unit.repeat((size - start.length - end.length) / unit.length)}${end}`);
 
-  const longText = "a".repeat(1_900);
   const group = (unit: Uint8Array) => Buffer.concat([Buffer.of(0x7b), Buffer.alloc(size - 2, unit), Buffer.of(0x7c)]);
+  const longText = "a".repeat(1_900);
   const longChange = { petId: "1", delta: "1", reason: longText, reference: longText };
   const longChanges = JSON.stringify({ changes: Array(1_000).fill(longChange) });
 
@@ -81,9 +82,9 @@ describe("a small message that unfolds to 4 MiB", () => {
     ["unknown numbers", "listInventory", () => filled(Buffer.of(0x78, 1))],
     ["unknown texts", "getLimits", () => filled(Buffer.of(0x7a, 0))],
     ["groups in groups", "listInventory", () => filled(Buffer.of(0x7b))],
-    ["changes", "batchUpdateInventory", () => filled(Buffer.of(0x0a, 0))],
     ["numbers in a group", "listInventory", () => group(Buffer.of(0x78, 1))],
     ["groups in a group", "listInventory", () => group(Buffer.of(0x73, 0x74))],
+    ["changes", "batchUpdateInventory", () => filled(Buffer.of(0x0a, 0))],
     ["changes in JSON", "batchUpdateInventory", () => json('{"changes":[{}', ",{}", "]}")],
     ["unknown decimals", "updateInventory", () => json('{"x":[0.1', ",0.1", "]}")],
     ["unknown arrays and a decimal", "getLimits", () => json('{"x":[[]', ",[]", ",1.0]}")],
@@ -274,7 +275,7 @@ describe("reflection", () => {
     ["a symbol that does not exist", 4, "a"],
     ["a file", 3, "petstore/v1/inventory_service.proto"],
     ["the extensions of a type", 6, "google.protobuf.MethodOptions"],
-  ])("answers 1,000 questions for %s without a key in little time", async (_title, field, value) => {
+  ])("answers 200 of 1,000 questions for %s without a key in little time", async (_title, field, value) => {
     const question = Buffer.concat([Buffer.of((field << 3) | 2, value.length), Buffer.from(value)]);
     const ms = await serverMs(async () => {
       const answer = await http2.send({
@@ -283,11 +284,11 @@ describe("reflection", () => {
         headers: { "content-type": "application/grpc", te: "trailers" },
         body: Buffer.concat(Array<Buffer>(1_000).fill(envelope(question))),
       });
-      expect(answer.trailers.get("grpc-status")).toBe("0");
-      expect(answer.bytes.length).toBeGreaterThan(1_000 * 5);
+      expect(answer.trailers.get("grpc-status")).toBe(String(Code.ResourceExhausted));
+      expect(answer.bytes.length).toBeGreaterThan(200 * 5);
+      expect(answer.bytes.length).toBeLessThan(4 * mebibyte);
     });
-    // Files take 450 ms, or 930 beside other work, and at least 1,900 where each is encoded again for each question.
-    expect(ms).toBeLessThan(1_500);
+    expect(ms).toBeLessThan(400);
   });
 });
 
