@@ -66,12 +66,17 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
   }
   return {
     method,
-    target: path ?? "",
+    target: isWeb(scheme) ? (path ?? "") : `${scheme}://${authority ?? ""}${path}`,
     rawHeaders,
     fault: isTooLarge(listBytes, fields.length) ? headersTooLarge() : fault,
     authority,
     contentLength: contentLength === undefined ? undefined : Number(contentLength),
   };
+}
+
+/** Whether requests of the scheme are for this service. Those of other schemes are for proxies. CONNECT has none. */
+function isWeb(scheme: string | undefined): boolean {
+  return scheme === undefined || /^https?$/i.test(scheme);
 }
 
 function isTooLarge(listBytes: number, count: number): boolean {

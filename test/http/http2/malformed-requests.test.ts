@@ -163,3 +163,14 @@ describe("a body that disagrees with its length resets the stream", () => {
     expect(await send(postFrame(1, { "content-length": "3" }), ...frames)).toEqual(handled);
   });
 });
+
+it.each([
+  ["http", "/"],
+  ["HTTPS", "/"],
+  ["ftp", "ftp://x/"],
+])("the target of a request with the scheme %s is %s", async (scheme, target) => {
+  const served = await serve((stream) => stream.respond(204, [], true));
+  const client = await openBare(served, headersFrame([[":scheme", scheme], ...without(":scheme")], 1));
+  await client.find({ type: "headers", stream: 1 });
+  expect(served.streams[0]?.head.target).toBe(target);
+});
