@@ -28,3 +28,16 @@ it.each(["a\r\n", " a: b\r\n", "a : b\r\n", "a: b\n", "a: \0\r\n", "a:b\r\n c\r\
     expect(() => read(trailers, 1)).toThrow("the body is malformed");
   },
 );
+
+it.each(["", ";a", ';a="b\t\x80"', "; a = b"])("an extension of a chunk is ignored: %j", (extension) => {
+  const bytes = Buffer.from(`1${extension}\r\nx\r\n`, "latin1");
+  expect(() => new BodyDecoder(undefined).read(bytes, 0, () => {})).not.toThrow();
+});
+
+it.each(["\0", "\x01", "\n", "\x1f", "\x7f"])(
+  "a control character in an extension breaks the framing: %j",
+  (character) => {
+    const bytes = Buffer.from(`1;a${character}\r\nx\r\n`);
+    expect(() => new BodyDecoder(undefined).read(bytes, 0, () => {})).toThrow("the body is malformed");
+  },
+);

@@ -82,7 +82,7 @@ export class BodyDecoder {
         break;
       case State.extension:
         this.#extensionBytes += 1;
-        assertFraming(byte !== lf && this.#extensionBytes <= maxExtensionBytes);
+        assertFraming(isInExtension(byte) && this.#extensionBytes <= maxExtensionBytes);
         this.#state = byte === cr ? State.sizeEnd : State.extension;
         break;
       case State.sizeEnd:
@@ -137,6 +137,11 @@ export class BodyDecoder {
 const semicolon = 0x3b;
 
 const trailerLine = /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/i;
+
+/** Whether an extension may have the byte, or ends with it: of the control characters a tab and a CR. */
+function isInExtension(byte: number): boolean {
+  return (byte >= 0x20 && byte !== 0x7f) || byte === 0x09 || byte === cr;
+}
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) {
