@@ -1,6 +1,6 @@
 import { Connection } from "./connection/connection.ts";
 import { type DatabaseAddress, DatabaseError } from "./connection/database-url.ts";
-import { LostConnectionError, sqlStateOf } from "./connection/errors.ts";
+import { LostConnectionError, setupFaultOf, sqlStateOf } from "./connection/errors.ts";
 import { migrate, presentSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 /** The `server_version_num` of the oldest supported version of PostgreSQL. */
@@ -160,7 +160,6 @@ const reasons: Readonly<Record<string, string>> = {
   "28000": "the server does not let this user in from here",
   "3D000": "there is no such database",
   "3F000": "there is no schema in the search_path; make one",
-  "42501": "the user may not make or use petstore's tables",
   "53300": "has no connection left; raise max_connections",
   "55P03": "another process has locked the store, such as a copy or an import; try again when that has ended",
   "57P03": "the server is starting up or shutting down",
@@ -177,5 +176,6 @@ export function toDatabaseError(error: unknown, { shown }: DatabaseAddress): Dat
     return new DatabaseError(`${shown}: asks for a password, which the URL lacks`, { cause: error });
   }
   const reason = error instanceof LostConnectionError ? `cannot be reached: ${message}` : message;
-  return new DatabaseError(`${shown}: ${reasons[sqlStateOf(error) ?? ""] ?? reason}`, { cause: error });
+  const known = setupFaultOf(error) ?? reasons[sqlStateOf(error) ?? ""];
+  return new DatabaseError(`${shown}: ${known ?? reason}`, { cause: error });
 }

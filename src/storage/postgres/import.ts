@@ -22,7 +22,7 @@ import { Connection, importLock, type Queryable } from "./connection/connection.
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { fromDriverError } from "./connection/errors.ts";
-import { commitOrDoubt, identify, lookInto, type PrepareOptions } from "./database.ts";
+import { assertSupported, commitOrDoubt, identify, lookInto, type PrepareOptions } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
 import { readClock } from "./servers.ts";
 import { lockHead } from "./writer/round-trips.ts";
@@ -59,7 +59,10 @@ export async function previewImportInto(
   { ifMissing = "create" }: Pick<PrepareOptions, "ifMissing"> = {},
 ): Promise<ImportResult> {
   const address = parseDatabaseUrl(url);
-  const version = await lookInto(address, (connection) => identify(connection, address));
+  const version = await lookInto(address, async (connection) => {
+    await assertSupported(connection, address);
+    return identify(connection, address);
+  });
   if (version === 0 && ifMissing === "refuse") {
     throw new DatabaseError(`${address.shown}: there is no such store`);
   }
@@ -90,7 +93,7 @@ async function staging<T>(
       await connection.close();
     }
   } catch (error) {
-    throw fromDriverError(error);
+    throw fromDriverError(error, address);
   }
 }
 

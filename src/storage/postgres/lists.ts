@@ -235,6 +235,6 @@ export async function* exportRows<Row, Item>(
       await connection.close();
     }
   } catch (error) {
-    throw fromDriverError(error);
+    throw fromDriverError(error, address);
   }
 }

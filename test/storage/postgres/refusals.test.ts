@@ -1,10 +1,12 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { previewImportInto } from "../../../src/storage/postgres/import.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { guarded, owner } from "../../support/postgres/cluster.ts";
 import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
+import { createKey, hashOf } from "../samples.ts";
 
 /** A database of this test's own. */
 async function ownDatabase(...statements: readonly string[]): Promise<string> {
@@ -44,7 +46,7 @@ const refusals: [name: string, url: () => Promise<string>, message: RegExp][] = 
   ["is not there", async () => urlOf(await clusterPort(), "nobodys"), /there is no such database/],
   ["does not know the password", () => asGuarded("geheim"), /the user or the password is wrong/],
   ["asks for a password", () => asGuarded(""), /asks for a password, which the URL lacks/],
-  ["lets the user make no tables", () => asGuarded(guarded.password), /may not make or use petstore's tables/],
+  ["lets the user make no tables", () => asGuarded(guarded.password), /permission denied for .*; let the user own/],
   ["is not reached", async () => `postgres://${owner}:geheim@127.0.0.1:1/petstore`, /cannot be reached/],
   ["is no PostgreSQL", async () => "mysql://root:geheim@127.0.0.1/petstore", /is not the URL of a PostgreSQL database/],
   ["is not named", async () => `postgres://${owner}:geheim@127.0.0.1`, /must be postgres:/],
@@ -65,6 +67,39 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
     expect(line).toMatch(message);
     expect(line).not.toMatch(/\n|geheim/);
     expect(line).not.toContain(guarded.password);
+  });
+
+  it("that denies a right, in one line that says which, also to a store that is open", async () => {
+    const url = await asGuarded(guarded.password);
+    const owned = new URL(url);
+    [owned.username, owned.password] = [owner, ""];
+    await (await openPostgresStore(owned.href)).close();
+    await runSql(
+      owned.href,
+      `REVOKE TEMP ON DATABASE ${nameOf(url)} FROM public`,
+      `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${guarded.user}`,
+    );
+    const store = await openPostgresStore(url);
+    onTestFinished(() => store.close());
+    const attempts = [
+      () => store.createKey(createKey({ id: "key_a" }), hashOf("a")),
+      () => store.importAll({ pets: [] }),
+      () => previewImportInto(url, { pets: [] }),
+      () => Array.fromAsync(store.exportPets()),
+    ];
+    await runSql(owned.href, `REVOKE SELECT ON pets FROM ${guarded.user}`);
+    for (const attempt of attempts) {
+      const failure = await attempt().catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: "DatabaseError" });
+      expect((failure as Error).message).toMatch(
+        /^postgres:\S+: permission denied (for|to create) [^\n]*; let the user own the database, or grant what is missing$/,
+      );
+    }
+  });
+
+  it("that takes no writes, also by the preview of an import", async () => {
+    const url = await withSetting("default_transaction_read_only = on");
+    await expect(previewImportInto(url, { pets: [] })).rejects.toThrow(/^postgres:\S+: takes no writes/);
   });
 
   it("that was written by a newer version", async () => {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { storeUnavailable } from "../../../domain/errors.ts";
+import { type DatabaseAddress, DatabaseError } from "./database-url.ts";
 
 /** The connection is gone, or was cut because the database has not answered in time. */
 export class LostConnectionError extends Error {
@@ -13,9 +14,26 @@ export class LostConnectionError extends Error {
  */
 const mediumFails = /^(08|25006|25P03|40|53|55|57|58|F0|XX)/;
 
-/** Turns an error of the driver into `UNAVAILABLE` where the database fails. Returns other errors as they are. */
-export function fromDriverError(error: unknown): unknown {
+/**
+ * Turns an error of the driver into `UNAVAILABLE` where the database fails, and into `DatabaseError` where the operator
+ * must change how it is set up. Returns other errors as they are.
+ */
+export function fromDriverError(error: unknown, { shown }: DatabaseAddress): unknown {
+  const fault = setupFaultOf(error);
+  if (fault !== undefined) {
+    return new DatabaseError(`${shown}: ${fault}`, { cause: error });
+  }
   return isDatabaseFailure(error) ? storeUnavailable(error) : error;
+}
+
+/** Says what the operator must change, where that is why a statement has failed. Undefined for any other error. */
+export function setupFaultOf(error: unknown): string | undefined {
+  switch (sqlStateOf(error)) {
+    case "42501":
+      return `${(error as Error).message}; let the user own the database, or grant what is missing`;
+    default:
+      return undefined;
+  }
 }
 
 /** Whether the database is busy, full or failing, or cannot be reached. */

@@ -79,7 +79,7 @@ export class Pool implements Queryable {
           this.#release(connection);
         }
       } catch (error) {
-        throw fromDriverError(error);
+        throw fromDriverError(error, this.#address);
       }
     });
   }
