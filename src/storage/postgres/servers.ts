@@ -3,6 +3,7 @@ import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "
 import { retireForgottenWriters } from "./change-tokens.ts";
 import { type Connection, type Queryable, registrationLock } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
+import { sharedSessions } from "./connection/errors.ts";
 import type { Pool } from "./connection/pool.ts";
 import type { Value } from "./connection/values.ts";
 import { identify, lookInto } from "./database.ts";
@@ -101,6 +102,24 @@ export async function registerServer(
     }
     await setTimeout(heartbeatMs / 2);
   }
+}
+
+/**
+ * Throws `DatabaseError` where a pooler pools transactions: then two open sessions meet one process of the database.
+ * Such a pooler may pass on prepared statements, but it mixes the settings of sessions. A busy one may go unnoticed.
+ */
+export async function assertOwnSessions(pool: Pick<Pool, "use">, shown: string): Promise<void> {
+  const processOf = async (connection: Queryable) => {
+    const [row] = await connection.query<{ pid: number }>(`SELECT pg_backend_pid() AS pid`);
+    return row?.pid;
+  };
+  await pool.use((one) =>
+    pool.use(async (other) => {
+      if ((await processOf(one)) === (await processOf(other))) {
+        throw new DatabaseError(`${shown}: ${sharedSessions}`);
+      }
+    }),
+  );
 }
 
 /** Whether a rival has sent no heartbeat since a known one. The database's clock may have been set back since. */

@@ -71,7 +71,7 @@ import {
   orderFromRow,
   stockedPetFromRow,
 } from "./lists.ts";
-import { listServers, readClock, registerServer } from "./servers.ts";
+import { assertOwnSessions, listServers, readClock, registerServer } from "./servers.ts";
 import { getUsage, listUsage, loadUsage, saveUsage } from "./usage.ts";
 import {
   claimWebhooks,
@@ -410,9 +410,14 @@ export class PostgresStore implements Store {
     return servers.map((server) => ({ ...server, isSelf: server.id === this.#writer }));
   }
 
-  /** Throws `DatabaseError` while another server uses the store, and one of the two must be the only one. */
+  /**
+   * Throws `DatabaseError` while another server uses the store, and one of the two must be the only one, and where a
+   * pooler pools transactions.
+   */
   async registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
-    const server = { id: this.#writer, shown: this.#address.shown };
+    const { shown } = this.#address;
+    await assertOwnSessions(this.#pool, shown);
+    const server = { id: this.#writer, shown };
     const registration = await registerServer(this.#pool, server, options);
     this.#clock = registration.clock;
     return registration;

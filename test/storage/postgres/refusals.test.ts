@@ -1,6 +1,9 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
+import { withConnection } from "../../../src/storage/postgres/database.ts";
 import { previewImportInto } from "../../../src/storage/postgres/import.ts";
+import { assertOwnSessions } from "../../../src/storage/postgres/servers.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { guarded, owner } from "../../support/postgres/cluster.ts";
 import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
@@ -96,6 +99,21 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
       );
     }
   });
+
+  it.each([["PREPARE one AS SELECT 1; PREPARE one AS SELECT 1"], ["EXECUTE other"], ["SELECT pg_backend_pid()"]])(
+    "where a pooler shares its connections between sessions, as %s shows",
+    async (sql) => {
+      const address = parseDatabaseUrl(await ownDatabase());
+      const work = withConnection(address, async (connection) => {
+        await connection.script(sql);
+        // One connection in place of two.
+        await assertOwnSessions({ use: (use) => use(connection) }, address.shown);
+      });
+      await expect(work).rejects.toThrow(
+        /^postgres:\S+: a pooler shares connections between sessions; let it pool sessions/,
+      );
+    },
+  );
 
   it("that takes no writes, also by the preview of an import", async () => {
     const url = await withSetting("default_transaction_read_only = on");

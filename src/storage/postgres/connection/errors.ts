@@ -26,11 +26,19 @@ export function fromDriverError(error: unknown, { shown }: DatabaseAddress): unk
   return isDatabaseFailure(error) ? storeUnavailable(error) : error;
 }
 
+/** What the operator must change where two sessions have the same connection of a pooler in turn. */
+export const sharedSessions =
+  "a pooler shares connections between sessions; let it pool sessions (PgBouncer: pool_mode = session)";
+
 /** Says what the operator must change, where that is why a statement has failed. Undefined for any other error. */
 export function setupFaultOf(error: unknown): string | undefined {
   switch (sqlStateOf(error)) {
     case "42501":
       return `${(error as Error).message}; let the user own the database, or grant what is missing`;
+    // A statement was prepared in another session: one of the same name is there, or this one is not.
+    case "42P05":
+    case "26000":
+      return sharedSessions;
     default:
       return undefined;
   }
