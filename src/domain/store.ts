@@ -398,7 +398,8 @@ export interface WebhookStore {
   /**
    * Stores the new progress of a webhook, and the attempt that has led to it, if there was one. Keeps the last
    * `keptAttempts` of each webhook. Returns false, and stores nothing, in three cases: the stored progress is not
-   * `step.from`, such as after a resumption; the webhook is gone; or another server has claimed it.
+   * `step.from`, such as after a resumption; the webhook is gone; or another server has claimed it. A step to no
+   * failures counts although a resumption has meanwhile forgotten those of `step.from`: the delivery has succeeded.
    */
   saveProgress(id: string, step: ProgressStep): Promise<boolean>;
   /** The last attempts of a webhook, the newest first. */

@@ -255,7 +255,12 @@ export class MemoryStore extends MemoryStock implements Store {
 
   async saveProgress(id: string, { from, to, attempt }: ProgressStep): Promise<boolean> {
     const webhook = this.#data.webhooks.get(id);
-    if (webhook === undefined || !isDeepStrictEqual(webhook.progress, from)) {
+    if (webhook === undefined) {
+      return false;
+    }
+    const { position, deliveringUpTo } = webhook.progress;
+    const stored = to.failures === 0 ? { ...from, position, deliveringUpTo } : webhook.progress;
+    if (!isDeepStrictEqual(stored, from)) {
       return false;
     }
     this.#data.webhooks.set(id, { ...webhook, progress: to });

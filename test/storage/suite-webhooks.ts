@@ -69,11 +69,27 @@ export function describeWebhooks(open: OpenStore): void {
         expect(await store.saveProgress("whk_a", { from: webhook.progress, to: from })).toBe(true);
         const resumed = await store.resumeWebhook("whk_a", position);
         const failed = { ...from, failures: 2, failingSinceMs: 5, nextAttemptAtMs: 20 };
-        for (const to of [failed, newProgress(5n)]) {
-          expect(await store.saveProgress("whk_a", { from, to, attempt: createAttempt() })).toBe(false);
-        }
+        expect(await store.saveProgress("whk_a", { from, to: failed, attempt: createAttempt() })).toBe(false);
         expect(await store.getWebhook("whk_a")).toEqual(resumed);
         expect(await store.listAttempts("whk_a", 5)).toEqual([]);
+      })(),
+    );
+
+    it.each<[what: string, position: bigint | undefined, counts: boolean]>([
+      ["counts", undefined, true],
+      ["does not count where the command has set the position", 9n, false],
+    ])("that were resumed during an attempt: its success %s", (_, position, counts) =>
+      withStore(open, async ({ store }) => {
+        const webhook = createWebhook({ id: "whk_a" });
+        const { progress } = webhook;
+        await store.createWebhook(webhook);
+        const from = { ...progress, deliveringUpTo: 5n, failures: 1, failingSinceMs: 5, nextAttemptAtMs: 9 };
+        await store.saveProgress("whk_a", { from: progress, to: from });
+        await store.resumeWebhook("whk_a", position);
+        const step = { from, to: newProgress(5n), attempt: createAttempt() };
+        expect(await store.saveProgress("whk_a", step)).toBe(counts);
+        expect((await store.getWebhook("whk_a"))?.progress).toEqual(newProgress(counts ? 5n : 9n));
+        expect(await store.listAttempts("whk_a", 5)).toHaveLength(counts ? 1 : 0);
       })(),
     );
 

@@ -519,6 +519,21 @@ describe("a webhook", () => {
     dispatcher = undefined;
   });
 
+  it("that is resumed while an attempt is under way, which then succeeds, is not delivered the same again", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
+    const underWay = Promise.withResolvers<PostAnswer>();
+    behave = () => (received.length === 2 ? underWay.promise : Promise.resolve({ status: 500, retryAfter: undefined }));
+    await change(3);
+    start();
+    await time.pass(10 * second);
+    await store.resumeWebhook("whk_a", undefined);
+    reload();
+    underWay.resolve({ status: 204, retryAfter: undefined });
+    await time.pass(hour);
+    expect(received).toHaveLength(2);
+    expect((await store.getWebhook("whk_a"))?.progress).toEqual(newProgress(5n));
+  });
+
   it("whose next change is no longer kept is paused, and skips nothing silently", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a" }));
     await change(3);

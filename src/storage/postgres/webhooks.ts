@@ -130,8 +130,9 @@ export async function saveProgress(
     `UPDATE webhooks SET position = $1, delivering_up_to = $2, failures = $3, failing_since_ms = $4,
        next_attempt_at_ms = $5
      WHERE id = $6 AND (claimed_by IS NULL OR claimed_by = $7 OR claimed_until < clock_timestamp())
-       AND position = $8 AND delivering_up_to IS NOT DISTINCT FROM $9::bigint AND failures = $10
-       AND failing_since_ms IS NOT DISTINCT FROM $11::bigint AND next_attempt_at_ms IS NOT DISTINCT FROM $12::bigint
+       AND position = $8 AND delivering_up_to IS NOT DISTINCT FROM $9::bigint
+       AND (failures = $10 AND failing_since_ms IS NOT DISTINCT FROM $11::bigint
+         AND next_attempt_at_ms IS NOT DISTINCT FROM $12::bigint OR $3 = 0)
      RETURNING id`,
     ...progressColumns(to),
     id,

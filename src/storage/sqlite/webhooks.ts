@@ -94,12 +94,13 @@ export function rotateWebhookSecret(
 export function saveProgress(connection: Connection, id: string, { from, to, attempt }: ProgressStep): boolean {
   const saved = connection.all(
     `UPDATE webhooks SET position = ?, delivering_up_to = ?, failures = ?, failing_since_ms = ?, next_attempt_at_ms = ?
-     WHERE id = ? AND position = ? AND delivering_up_to IS ? AND failures = ? AND failing_since_ms IS ?
-       AND next_attempt_at_ms IS ?
+     WHERE id = ? AND position = ? AND delivering_up_to IS ?
+       AND (failures = ? AND failing_since_ms IS ? AND next_attempt_at_ms IS ? OR ? = 0)
      RETURNING id`,
     ...progressColumns(to),
     id,
     ...progressColumns(from),
+    to.failures,
   );
   if (attempt !== undefined && saved.length > 0) {
     insertAttempt(connection, id, attempt);
