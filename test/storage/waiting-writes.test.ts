@@ -9,7 +9,7 @@ import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { borrowDatabase } from "../support/postgres/databases.ts";
 import { postgresPrograms } from "../support/postgres/programs.ts";
-import { createContext, createPet } from "./samples.ts";
+import { createContext, createIdempotency, createPet } from "./samples.ts";
 import { adjust, codesOf } from "./stocked-pets.ts";
 
 /** A store of a server, and a way to keep all its writers waiting. */
@@ -101,5 +101,19 @@ describe.each([
     ]);
     expect(codes).toEqual(["done"]);
     expect((await store.getHold("hold_b", 0)).expiresAtMs).toBeGreaterThanOrEqual(overMs + ttlMs);
+  });
+
+  it.skipIf(isMissing)("is dated when it is written, also where it depends on no hold", async () => {
+    const { store, now, block } = await open();
+    await store.importAll({ pets: [createPet({ id: 1n, quantity: 10n })] }, now());
+    const unblock = await block();
+    const context = createContext({ nowMs: now(), idempotency: createIdempotency("a") });
+    const call = store.changeStock(adjust(1n, 1n), context);
+    await setTimeout(300);
+    const unblockedAtMs = now();
+    await unblock();
+    await call;
+    const { changes } = await store.listChanges({ after: 0n, petIds: [], limit: 1, newestFirst: true });
+    expect(changes[0]?.occurredAtMs).toBeGreaterThanOrEqual(unblockedAtMs);
   });
 });

@@ -283,9 +283,13 @@ export class GroupWriter {
     try {
       const tasks = waiters.map(({ task }) => task);
       let set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
-      if (tasks.some(needsHolds) && this.#timeOf(tasks) - set.nowMs > mostLockWaitMs) {
-        // Holds may have expired while the group waited for the lock, which it has now.
-        set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
+      const lockedAtMs = this.#timeOf(tasks);
+      if (!tasks.some(needsHolds)) {
+        // The group may have waited for the lock. Changes are dated in the order in which writers have had it.
+        set.nowMs = lockedAtMs;
+      } else if (lockedAtMs - set.nowMs > mostLockWaitMs) {
+        // Holds may have expired meanwhile.
+        set = await readWorkingSet(connection, tasks, lockedAtMs);
       }
       await begun;
       attempt.assertUnwritten(set.head);

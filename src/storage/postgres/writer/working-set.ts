@@ -67,7 +67,8 @@ export interface GroupRows {
  * set also collects what is to be written in the end.
  */
 export class WorkingSet {
-  readonly nowMs: number;
+  /** When the group's writes happen. If it depends on holds, these were read as of then. */
+  nowMs: number;
   readonly lineage: string;
   readonly changes: StockChange[] = [];
   readonly newHolds: ListedHold[] = [];
