@@ -128,6 +128,8 @@ describe.each([
     ["ROUTE_NOT_FOUND", "the root", () => ({ method: "GET", path: "/v1", headers: bearer("good") })],
     ["ROUTE_NOT_FOUND", "the root, slash", () => ({ method: "GET", path: "/v1/", headers: bearer("good") })],
     ["ROUTE_NOT_FOUND", "a trailing slash", () => ({ method: "GET", path: "/v1/inventory/", headers: bearer("good") })],
+    ["ROUTE_NOT_FOUND", "no pet", () => ({ method: "POST", path: "/v1/inventory/:adjust", headers: bearer("good") })],
+    ["ROUTE_NOT_FOUND", "no hold", () => ({ method: "GET", path: "/v1/holds/:commit", headers: bearer("good") })],
     ["METHOD_NOT_ALLOWED", "DELETE", () => ({ method: "DELETE", path: "/v1/inventory", headers: bearer("good") })],
     ["MEDIA_TYPE_UNSUPPORTED", "text", () => patch({ headers: { ...bearer("good"), "content-type": "text/plain" } })],
     ["BODY_TOO_LARGE", "a byte too many", () => patch({ body: `{"quantity":3}${" ".repeat(mebibyte - 13)}` })],

@@ -22,6 +22,8 @@ interface Node<T> {
   readonly here: Map<string, Routes<T>>;
 }
 
+const noMatch = { route: undefined, segments: [], methods: undefined };
+
 interface Search {
   readonly method: string;
   readonly verb: string;
@@ -36,7 +38,7 @@ interface Search {
  * it.
  *
  * Paths are compared as sent, without decoding. A path with an empty segment, such as one that ends in a slash, matches
- * nothing.
+ * nothing. Nor does one where the segment before a verb is empty.
  */
 export class RouteTrie<T> {
   readonly #root: Node<T> = createNode();
@@ -65,7 +67,7 @@ export class RouteTrie<T> {
   match(method: string, path: string): RouteMatch<T> {
     const segments = splitPath(path);
     if (segments === undefined) {
-      return { route: undefined, segments: [], methods: undefined };
+      return noMatch;
     }
     const withVerb = path.includes(":") ? splitVerb(segments) : undefined;
     if (withVerb !== undefined) {
@@ -74,7 +76,8 @@ export class RouteTrie<T> {
       // If a route with this verb matches the path, the colon is not tried as a part of the segment. So a method that
       // the verb lacks is refused.
       if (route !== undefined || search.methods !== undefined) {
-        return { route, segments: search.segments, methods: search.methods };
+        const isEmpty = search.segments.at(-1) === "";
+        return isEmpty ? noMatch : { route, segments: search.segments, methods: search.methods };
       }
     }
     const search: Search = { method, verb: "", segments, methods: undefined };
@@ -126,7 +129,7 @@ function splitPath(path: string): readonly string[] | undefined {
 function splitVerb(segments: readonly string[]) {
   const last = segments.at(-1) ?? "";
   const colon = last.lastIndexOf(":");
-  return colon <= 0 || colon === last.length - 1
+  return colon < 0 || colon === last.length - 1
     ? undefined
     : { verb: last.slice(colon + 1), segments: [...segments.slice(0, -1), last.slice(0, colon)] };
 }

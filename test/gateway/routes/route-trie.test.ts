@@ -74,6 +74,14 @@ describe("a path and a method", () => {
     check("PUT /v1/shapes/7:cancel", ["POST"]);
   });
 
+  it("lead nowhere where the segment before a verb is empty", () => {
+    check("POST /v1/shapes/:cancel", []);
+    check("GET /v1/shapes/:cancel", []);
+    check("GET /v1/files/:stat", []);
+    check("GET /v1/shapes/:other", "GET /v1/shapes/{id}");
+    check("GET /v1/shapes/:", "GET /v1/shapes/{id}");
+  });
+
   it("compare paths as sent", () => {
     check("GET /v1/%73hapes", []);
     check("GET /v1/Shapes", []);
@@ -130,10 +138,15 @@ function naivePattern(template: string): { pattern: RegExp; rank: string } {
 }
 
 function naiveMatch(templates: readonly string[], path: string): string | undefined {
-  return templates
-    .map((template) => ({ template, ...naivePattern(template) }))
-    .filter(({ pattern }) => pattern.test(path))
-    .sort((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.template;
+  const patterns = templates.map((template) => ({ template, ...naivePattern(template) }));
+  const withSegment = path.replace(/\/:v$/, "/x:v");
+  if (
+    path !== withSegment &&
+    patterns.some(({ template, pattern }) => template.endsWith(":v") && pattern.test(withSegment))
+  ) {
+    return undefined;
+  }
+  return patterns.filter(({ pattern }) => pattern.test(path)).sort((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.template;
 }
 
 it("finds what a naive matcher finds", () => {
