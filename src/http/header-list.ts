@@ -7,19 +7,20 @@ export class HeaderList implements Headers {
   /** Names and values in turn, as they are written. */
   readonly raw: string[] = [];
 
-  constructor(init: Readonly<Record<string, string>> = {}) {
-    for (const name of Object.keys(init)) {
-      this.append(name, init[name] as string);
+  /** Makes a list with the headers of all `others`. */
+  constructor(...others: readonly Headers[]) {
+    for (const headers of others) {
+      this.appendAll(headers);
     }
   }
 
-  /** Makes a list with the headers of all `others`. */
-  static of(...others: readonly Headers[]): HeaderList {
-    const all = new HeaderList();
-    for (const headers of others) {
-      all.appendAll(headers);
+  /** Makes a list of names and their values. */
+  static from(record: Readonly<Record<string, string>>): HeaderList {
+    const list = new HeaderList();
+    for (const [name, value] of Object.entries(record)) {
+      list.append(name, value);
     }
-    return all;
+    return list;
   }
 
   append(name: string, value: string): void {

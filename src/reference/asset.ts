@@ -55,7 +55,7 @@ export function createAsset(options: AssetOptions): Page {
   }
 
   return async (exchange) => {
-    const answerHeader = new HeaderList({ ...header, "content-type": type, "cache-control": cacheControl, etag });
+    const answerHeader = HeaderList.from({ ...header, "content-type": type, "cache-control": cacheControl, etag });
     if (body.length < minBytes) {
       return answerConditionally(exchange, { status: 200, header: answerHeader, body });
     }

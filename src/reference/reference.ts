@@ -38,7 +38,7 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
 }
 
 function redirectTo(location: string): Page {
-  return () => ({ status: 308, header: new HeaderList({ location }) });
+  return () => ({ status: 308, header: HeaderList.from({ location }) });
 }
 
 /**

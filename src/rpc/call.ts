@@ -89,7 +89,7 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     header = response.header;
     exchange.record.isStream = response.stream;
     // The answer gets a new list, because an interceptor may give the same headers to several calls.
-    const answerHeader = HeaderList.of(header, call.answerHeader);
+    const answerHeader = new HeaderList(header, call.answerHeader);
     const isList = !response.stream && response.message instanceof PreparedMessage;
     // The rest of a list is read only now, and the deadline counts for that, too.
     const answer = isList
@@ -102,7 +102,7 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
   } catch (reason) {
     call.deadline?.end();
     const error = toError(reason, exchange);
-    return await protocol.fail(error, HeaderList.of(header, call.answerHeader), call.responseTrailer);
+    return await protocol.fail(error, new HeaderList(header, call.answerHeader), call.responseTrailer);
   }
 }
 

@@ -106,7 +106,7 @@ async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer> {
     case "HEAD":
       return await page(exchange);
     case "OPTIONS":
-      return { status: 204, header: new HeaderList({ allow }) };
+      return { status: 204, header: HeaderList.from({ allow }) };
     default:
       throw new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { allow });
   }
@@ -144,7 +144,7 @@ async function countAddress({ anonymous }: RateLimiter, address: string): Promis
 function refuse({ record }: Exchange, reason: unknown): Answer {
   const error = toConnectError(reason);
   const { status, body } = errorToRest(error);
-  const header = HeaderList.of(error.metadata);
+  const header = new HeaderList(error.metadata);
   header.set("content-type", "application/json");
   record.code = body.code;
   return { status, header, body: JSON.stringify(body) };

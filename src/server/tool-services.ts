@@ -72,7 +72,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       signal.addEventListener("abort", leave);
       const handler = handlers.get(exchange.path) as UniversalHandler;
       const { body, header: connectHeader, ...rest } = await answerByConnect(handler, exchange, refusal);
-      const header = HeaderList.of(connectHeader ?? new Headers());
+      const header = new HeaderList(connectHeader ?? new Headers());
       // Connect closes the connection after a 505. But the exchange decides whether a connection goes on, because it
       // knows what follows.
       header.delete("connection");

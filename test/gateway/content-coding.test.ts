@@ -9,7 +9,7 @@ const text = '{"petId":7},'.repeat(100_000);
 
 function code(body: NonNullable<Answer["body"]>, acceptEncoding: string | undefined): Answer {
   const exchange = { header: () => acceptEncoding } as unknown as Exchange;
-  return codeAnswer(exchange, { status: 200, header: new HeaderList({ vary: "Origin" }), body });
+  return codeAnswer(exchange, { status: 200, header: HeaderList.from({ vary: "Origin" }), body });
 }
 
 async function read({ body }: Answer): Promise<Buffer> {

@@ -322,7 +322,7 @@ describe.each([
     await until(async () => waiting.length === 1, 1_000);
     const [exchange] = waiting as [Exchange];
     const body = Buffer.alloc(bytes, "x");
-    const trailer = HeaderList.of();
+    const trailer = new HeaderList();
     trailer.append("x-trailer", "a\r\nb");
     await expect(exchange.respond({ status: 200, header: new HeaderList(), body, trailer })).rejects.toThrow(TypeError);
     await exchange.respond({ status: 500, header: new HeaderList(), body: "refused" });
@@ -386,7 +386,7 @@ describe("a body in chunks", () => {
           await new Promise((resolve) => setTimeout(resolve, 1));
         } else {
           answered += 1;
-          void next.respond({ status: 200, header: new HeaderList({ "x-path": next.path }), body });
+          void next.respond({ status: 200, header: HeaderList.from({ "x-path": next.path }), body });
         }
       }
     })();
