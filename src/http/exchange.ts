@@ -292,23 +292,22 @@ export const requestIdHeader = "x-request-id";
 const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * Takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`, and no secret.
- * Otherwise it makes a new one. Repeated ids are joined by `, `.
+ * Takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`, and no secret. Repeated
+ * ids are joined by `, `. Otherwise it makes a new one: a random prefix for the process, and a counter. That costs a
+ * twentieth of a random id.
  */
 export function readRequestId(sent: string | undefined, isSecret: ExchangeOptions["isSecret"]): string {
-  return sent !== undefined && wellFormedId.test(sent) && !isSecret(sent) ? sent : makeRequestId();
+  if (sent !== undefined && wellFormedId.test(sent) && !isSecret(sent)) {
+    return sent;
+  }
+  madeIds += 1;
+  return idPrefix + madeIds.toString(36);
 }
 
 /** Distinguishes the ids of this process from those of others. */
 const idPrefix = `${randomBytes(9).toString("base64url").replaceAll("_", ".")}-`;
 
 let madeIds = 0;
-
-/** Makes an id: a random prefix for the process, and a counter. It costs a twentieth of a random id. */
-export function makeRequestId(): string {
-  madeIds += 1;
-  return idPrefix + madeIds.toString(36);
-}
 
 let dateText = "";
 let dateMs = 0;
