@@ -30,7 +30,13 @@ export class JsonFault extends Error {
  * for strings and names with an unpaired surrogate, which no protobuf string can hold.
  */
 export function parseJson(bytes: Uint8Array): unknown {
-  return parseJsonText(decodeUtf8(bytes), { allowsRepeatedNames: true });
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new JsonFault("must be in UTF-8");
+  }
+  return new Parser(text, { allowsRepeatedNames: true }).parse();
 }
 
 /** How a text is parsed. */
@@ -45,14 +51,6 @@ export function parseJsonText(text: string, options: JsonTextOptions): unknown {
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw new JsonFault("must be in UTF-8");
-  }
-}
 
 /** Goes through a text once. Source: RFC 8259 */
 class Parser {
