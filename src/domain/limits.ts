@@ -295,6 +295,7 @@ export interface RateLimitDecision {
   readonly outcome: "admitted" | "refused" | "banned";
   /** The window that the `X-RateLimit-…` headers show. A client that is refused and waits for its reset is admitted. */
   readonly shown: WindowState;
+  /** The longer one last. */
   readonly windows: readonly WindowState[];
 }
 
@@ -365,9 +366,11 @@ function lastToReset(windows: readonly WindowState[]): WindowState {
 
 /** The window with the fewest requests remaining; on a tie the longer one. */
 function scarcest(windows: readonly WindowState[]): WindowState {
-  return windows.reduce((a, b) =>
-    a.remaining < b.remaining || (a.remaining === b.remaining && a.lengthSeconds > b.lengthSeconds) ? a : b,
-  );
+  let least = windows[0] as WindowState;
+  for (const window of windows) {
+    least = window.remaining <= least.remaining ? window : least;
+  }
+  return least;
 }
 
 /** Whole seconds, rounded up, so that the time shown is never too early. */
