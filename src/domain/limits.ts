@@ -310,7 +310,9 @@ export interface WindowState {
    * When the window closes, in milliseconds since the Unix epoch. A window that is not in force counts as opened now.
    */
   readonly resetAtMs: number;
-  /** The same, in whole seconds from now, rounded up. */
+  /** The same, in whole seconds, rounded up. */
+  readonly resetAtSeconds: number;
+  /** In whole seconds from now, rounded up. */
   readonly resetAfterSeconds: number;
 }
 
@@ -327,6 +329,7 @@ function describeWindow(
     limit,
     remaining: Math.max(0, limit - (window?.count ?? 0)),
     resetAtMs,
+    resetAtSeconds: secondsUp(resetAtMs),
     resetAfterSeconds: secondsUp(resetAtMs - nowMs),
   };
 }
@@ -348,7 +351,12 @@ function refused(windows: readonly WindowState[]): RateLimitDecision {
 function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
   const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));
-  const bannedUntil = { remaining: 0, resetAtMs, resetAfterSeconds: secondsUp(resetAtMs - nowMs) };
+  const bannedUntil = {
+    remaining: 0,
+    resetAtMs,
+    resetAtSeconds: secondsUp(resetAtMs),
+    resetAfterSeconds: secondsUp(resetAtMs - nowMs),
+  };
   return {
     outcome: "banned",
     shown: { ...(refusing.length > 0 ? lastToReset(refusing) : scarcest(windows)), ...bannedUntil },
@@ -374,6 +382,6 @@ function scarcest(windows: readonly WindowState[]): WindowState {
 }
 
 /** Whole seconds, rounded up, so that the time shown is never too early. */
-export function secondsUp(ms: number): number {
+function secondsUp(ms: number): number {
   return Math.ceil(ms / 1_000);
 }

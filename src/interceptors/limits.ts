@@ -7,7 +7,7 @@ import {
   rateLimitExceeded,
 } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import { type KeyLimits, type RateLimitDecision, secondsUp } from "../domain/limits.ts";
+import type { KeyLimits, RateLimitDecision } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
@@ -155,6 +155,6 @@ function appendHeaderValues(header: HeaderList, { shown, windows }: RateLimitDec
   }
   header.raw.push("x-ratelimit-limit", String(shown.limit));
   header.raw.push("x-ratelimit-remaining", String(shown.remaining));
-  header.raw.push("x-ratelimit-reset", String(secondsUp(shown.resetAtMs)));
+  header.raw.push("x-ratelimit-reset", String(shown.resetAtSeconds));
   header.raw.push("ratelimit-policy", policy, "ratelimit", state);
 }

@@ -346,6 +346,7 @@ describe("a request without a valid key", () => {
       limit: 300,
       remaining: 299,
       resetAtMs: start + 60_000,
+      resetAtSeconds: 1_700_000_061,
       resetAfterSeconds: 60,
     };
     expect(askTimes(1, start)).toEqual({

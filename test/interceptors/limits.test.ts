@@ -14,6 +14,7 @@ const shown = {
   limit: 300,
   remaining: 17,
   resetAtMs: 1_799_999_999_001,
+  resetAtSeconds: 1_800_000_000,
   resetAfterSeconds: 60,
 } as const;
 

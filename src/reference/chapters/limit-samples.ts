@@ -8,7 +8,6 @@ import {
   noUsage,
   planQuotas,
   type RateLimitDecision,
-  secondsUp,
 } from "../../domain/limits.ts";
 import { requestIdHeader } from "../../http/exchange.ts";
 import { HeaderList } from "../../http/header-list.ts";
@@ -105,13 +104,13 @@ export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);
   const decision = decideAll([...admitted, openedAtMs + refusedAfterMs]);
-  const resetSeconds = secondsUp(decision.shown.resetAtMs);
+  const { resetAtSeconds, resetAfterSeconds } = decision.shown;
   return {
     answer: writeAnswer(decision, requestId),
     limit,
-    waitSeconds: decision.shown.resetAfterSeconds,
-    resetSeconds,
-    resetTime: new Date(resetSeconds * 1_000).toISOString().slice(11, 19),
+    waitSeconds: resetAfterSeconds,
+    resetSeconds: resetAtSeconds,
+    resetTime: new Date(resetAtSeconds * 1_000).toISOString().slice(11, 19),
   };
 }
 
