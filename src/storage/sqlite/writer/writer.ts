@@ -177,7 +177,14 @@ export class Writer implements StoreWriter {
       // The last message of a thread that has failed may arrive after its error, when others wait for another thread.
       if (this.#thread === thread) {
         hasAnswered = true;
-        this.#settle(outcome);
+        if ("failure" in outcome) {
+          this.#fail(outcome);
+        } else {
+          this.#answer(outcome);
+        }
+        if (!this.#isBusy) {
+          thread.unref();
+        }
       }
     });
     // A thread that cannot open the store fails before its first answer. The next write tries again.
@@ -186,17 +193,6 @@ export class Writer implements StoreWriter {
       this.#noteEnd(thread, new Error(`the writing thread has ended with code ${code}`), true);
     });
     return thread;
-  }
-
-  #settle(outcome: GroupOutcome): void {
-    if ("failure" in outcome) {
-      this.#fail(outcome);
-    } else {
-      this.#answer(outcome);
-    }
-    if (!this.#isBusy) {
-      this.#thread?.unref();
-    }
   }
 
   #fail({ failure, commandCount, taskCount }: FailedGroup): void {
