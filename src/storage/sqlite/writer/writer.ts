@@ -228,8 +228,11 @@ export class Writer implements StoreWriter {
       }
     }
     // Many callers wait for a slow disk. To settle all of them at once, and take their next requests, would delay reads.
-    const perTurn = syncMs < slowSyncMs ? commandCount : Math.ceil(commandCount / spreadTurns);
-    runInTurns(answered, perTurn, settleCommand);
+    if (syncMs < slowSyncMs) {
+      answered.forEach(settleCommand);
+    } else {
+      runInTurns(answered, Math.ceil(commandCount / spreadTurns), settleCommand);
+    }
     tasks.forEach((waiter, index) => {
       settleTask(waiter, others.tasks[index] as Outcome);
     });
