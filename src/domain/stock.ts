@@ -145,13 +145,10 @@ const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|
 const maxIfMatchLength = 16_384;
 
 /**
- * The versions that the strong tags of an `If-Match` name; undefined for `*` and for none, which any version matches.
- * Weak tags match no version. Throws `INVALID_REQUEST` for the field `etag`. Source: RFC 9110, 13.1.1
+ * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags match
+ * no version. Throws `INVALID_REQUEST` for the field `etag`. Source: RFC 9110, 13.1.1
  */
-export function parseIfMatch(value: string | undefined): readonly string[] | undefined {
-  if (value === undefined) {
-    return undefined;
-  }
+export function parseIfMatch(value: string): readonly string[] | undefined {
   if (value.length > maxIfMatchLength) {
     throw unreadable(`at most ${maxIfMatchLength} characters long`);
   }

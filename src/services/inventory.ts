@@ -88,7 +88,8 @@ type ChangeFields = "petId" | "quantity" | "delta" | "allowNegative" | "reason" 
  */
 function toCommand(change: Partial<Pick<InventoryChange, ChangeFields>>): StockCommand {
   const { quantity, delta, allowNegative = false, reason, reference, etag } = change;
-  const common = { petId: change.petId as bigint, versions: parseIfMatch(etag), reason, reference };
+  const versions = etag === undefined ? undefined : parseIfMatch(etag);
+  const common = { petId: change.petId as bigint, versions, reason, reference };
   return quantity === undefined
     ? { ...common, kind: "adjust", delta: delta as bigint, allowNegative }
     : { ...common, kind: "set", quantity };
