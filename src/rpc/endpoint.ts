@@ -88,14 +88,7 @@ type StreamOf<Desc extends DescMessage> = AsyncIterable<
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { callInterceptors, messageInterceptors, isSynthetic } = options;
   const answer = chain(messageInterceptors, implementation(spec, options), spec.method);
-  const handle = chain(
-    callInterceptors,
-    async (call) => {
-      call.message ??= await readMessage(call);
-      return await answer(call);
-    },
-    spec.method,
-  );
+  const handle = chain(callInterceptors, readFirst(answer), spec.method);
   const method = spec.method as Endpoint["method"];
   return { method, name: isSynthetic ? undefined : rpcName(method), handle };
 }
@@ -118,13 +111,18 @@ function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHand
   );
 }
 
-/** Reads the message of a call. The body is read once, even if an interceptor calls `next` again. */
-function readMessage(call: Call): Promise<Message> {
-  const { passedOn, deadline, head, original } = call;
-  // The reading fails by itself when the client goes away, so it needs only the signal of the deadline.
-  const isOwnSignal = passedOn === undefined || passedOn.signal === call.signals.all;
-  original.reading ??= head.read(isOwnSignal ? deadline?.signal : passedOn.signal);
-  return original.reading;
+/** Reads the message of a call before `next`. The body is read once, even if an interceptor calls this again. */
+function readFirst(next: CallHandler): CallHandler {
+  return async (call) => {
+    const { passedOn, deadline, head, original } = call;
+    if (call.message === undefined) {
+      // The reading fails by itself when the client goes away, so it needs only the signal of the deadline.
+      const isOwnSignal = passedOn === undefined || passedOn.signal === call.signals.all;
+      original.reading ??= head.read(isOwnSignal ? deadline?.signal : passedOn.signal);
+      call.message = await original.reading;
+    }
+    return await next(call);
+  };
 }
 
 /** The innermost handler, which calls the implementation. */
