@@ -48,9 +48,8 @@ export class RestCall implements ProtocolCall {
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
     const { exchange } = this;
-    const binding = this.#binding;
-    const { formats, body, query, variables, readResume } = binding;
-    const { input } = binding.rule.method;
+    const { rule, formats, body, query, variables, requestHeaders, readResume } = this.#binding;
+    const { input } = rule.method;
     let bytes: Uint8Array | undefined;
     if (formats !== undefined) {
       assertAcceptable(exchange, formats);
@@ -73,7 +72,13 @@ export class RestCall implements ProtocolCall {
     for (const [index, { set }] of variables.entries()) {
       set(message, fromPath[index]);
     }
-    readFieldHeaders(binding, exchange, message);
+    // The lines of one header are joined by commas.
+    for (const { headerName, field } of requestHeaders) {
+      const value = exchange.header(headerName);
+      if (value !== undefined) {
+        message[field.localName] = value;
+      }
+    }
     readResume?.(exchange, message);
     return message;
   }
@@ -182,16 +187,6 @@ function toProtocolError(error: unknown, whole: string): unknown {
   }
   const subject = error.path === "" ? whole : `${error.path}:`;
   return new ProtocolError("malformed", `${subject} ${error.reason}.`);
-}
-
-/** Sets fields from the headers of a request. The lines of one header are joined by commas. */
-function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, message: Fields): void {
-  for (const { headerName, field } of requestHeaders) {
-    const value = exchange.header(headerName);
-    if (value !== undefined) {
-      message[field.localName] = value;
-    }
-  }
 }
 
 /** The body of a prepared message. It holds all remaining entries of its list, so there is no next page. */
