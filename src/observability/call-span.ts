@@ -76,16 +76,16 @@ export function createTracing({ env, version, logger }: TracingOptions): Tracing
  */
 function endSpan(span: Span, call: TracedCall): void {
   const { record } = call;
+  const { code, isFailure } = outcomeOf(record);
   span.updateName(record.method ?? (knownMethods.has(call.method) ? call.method : "HTTP"));
-  span.setAttributes(attributesOf(call));
-  if (outcomeOf(record).isFailure) {
+  span.setAttributes(attributesOf(call, code));
+  if (isFailure) {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }
 
-function attributesOf({ record, method, path, requestId, clientAddress }: TracedCall): Attributes {
-  const { code } = outcomeOf(record);
+function attributesOf({ record, method, path, requestId, clientAddress }: TracedCall, code: string): Attributes {
   const [service, rpc] = record.method?.split("/") ?? [];
   return {
     ...(rpc !== undefined && { "rpc.system": record.protocol, "rpc.service": service, "rpc.method": rpc }),
