@@ -175,12 +175,12 @@ export class Http1Connection {
     this.#resume();
   }
 
-  /** Takes note of an answer that is complete. `isLast` says that the client expects no further one. */
-  endExchange(exchange: Http1Exchange, isLast: boolean): void {
+  /** Takes note of an answer that is complete. */
+  endExchange(exchange: Http1Exchange): void {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
+    if (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding)) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
     } else {

@@ -19,7 +19,6 @@ export class Http1Exchange extends Exchange {
   #isContinueDue = false;
   #isAnswerBegun = false;
   #isChunked = false;
-  #isLast = false;
   #whenAbandoned: (() => void) | undefined;
   #onTurn: (() => void) | undefined;
 
@@ -86,7 +85,6 @@ export class Http1Exchange extends Exchange {
     if (this.isAbandoned) {
       return;
     }
-    this.#isLast = this.#connection.isLast(this);
     // An invalid trailer is refused before the head. The trailer of a stream is complete only when its body has ended.
     const isStreamed = isStream(body);
     const wholeTrailer = isStreamed || trailer === undefined ? undefined : trailerLines(trailer);
@@ -107,23 +105,19 @@ export class Http1Exchange extends Exchange {
 
   /** Makes the head. Throws if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
   #beginAnswer(status: number, header: readonly string[], bodyBytes: number | undefined): string {
-    const { version, method, isKeptAlive } = this.head;
+    const { version } = this.head;
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
     // A client that waits for `100 Continue`, and gets none, may or may not send its body. Source: RFC 9110, 10.1.1
     const isBodyUncertain = this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
-    this.#isLast ||= !isKeptAlive || isBodyUncertain;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
-      this.#isChunked = method !== "HEAD";
+      this.#isChunked = true;
       lines += "transfer-encoding: chunked\r\n";
-    } else if (hasBody) {
-      // For an HTTP/1.0 client, the end of the connection is the end of the body.
-      this.#isLast = true;
     }
-    if (this.#isLast) {
+    if (isBodyUncertain || this.#connection.isLast(this)) {
       this.#connection.takeNoMore();
       lines += "connection: close\r\n";
     } else {
@@ -144,7 +138,7 @@ export class Http1Exchange extends Exchange {
     output.schedule();
     this.record.responseBytes = bytes;
     this.record.isWhole = true;
-    this.#connection.endExchange(this, this.#isLast);
+    this.#connection.endExchange(this);
   }
 
   /** Pulls the body no faster than the client reads. */
@@ -190,7 +184,7 @@ export class Http1Exchange extends Exchange {
       this.#connection.output.writeLatin1(`0\r\n${trailer}\r\n`);
     }
     this.#connection.output.schedule();
-    this.#connection.endExchange(this, this.#isLast);
+    this.#connection.endExchange(this);
   }
 
   abort(): void {
