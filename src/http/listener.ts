@@ -104,10 +104,10 @@ class Connections {
 
   /** Serves the connections that `server` accepts. */
   constructor(server: Server, options: ListenerOptions) {
-    const requests = new TurnBatcher(setImmediate);
+    const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void options.handle(exchange));
     const handleExchange = (exchange: Exchange) => {
       this.#inFlight += 1;
-      void requests.turn().then(() => options.handle(exchange));
+      requests.add(exchange);
     };
     this.#http1 = { ...options, handleExchange, onRequestEnded: this.#endRequest };
     this.#http2 = {

@@ -3,34 +3,33 @@
  * request, evicts from the processor's caches what a request needs. Requests that are handled in a row, without system
  * calls between them, cost a fifth less.
  */
-export class TurnBatcher {
+export class TurnBatcher<Caller> {
   readonly #defer: (run: () => void) => void;
-  /** Resolve the promises of the callers that wait. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #takeTurn: (caller: Caller) => void;
+  readonly #waiting: Caller[] = [];
   #isScheduled = false;
 
   /**
    * `defer` says when the first batch starts: with `setImmediate` at the end of the event loop's turn, with
-   * `process.nextTick` after the promises that are settled now.
+   * `process.nextTick` after the promises that are settled now. `takeTurn` is called with each caller when it is its
+   * turn, in the order in which they were added. It must not throw.
    */
-  constructor(defer: (run: () => void) => void) {
+  constructor(defer: (run: () => void) => void, takeTurn: (caller: Caller) => void) {
     this.#defer = defer;
+    this.#takeTurn = takeTurn;
   }
 
-  /** Resolves when it is the caller's turn, in the order of the calls. */
-  turn(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push(resolve);
+  add(caller: Caller): void {
+    this.#waiting.push(caller);
     if (!this.#isScheduled) {
       this.#isScheduled = true;
       this.#defer(this.#run);
     }
-    return promise;
   }
 
   readonly #run = () => {
-    for (const resolve of this.#waiting.splice(0, callersPerTurn)) {
-      resolve();
+    for (const caller of this.#waiting.splice(0, callersPerTurn)) {
+      this.#takeTurn(caller);
     }
     if (this.#waiting.length > 0) {
       setImmediate(this.#run);

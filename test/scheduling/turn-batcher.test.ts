@@ -6,11 +6,10 @@ const afterTurn = (run: () => void) => void globalThis.setImmediate(run);
 
 /** Callers that wait for their turns. Each is recorded with the turn of the event loop in which it had its own. */
 function createCallers() {
-  const batcher = new TurnBatcher(afterTurn);
   const done: [caller: number, turn: number][] = [];
   const loop = { turn: 0 };
-  const add = (caller: number) => void batcher.turn().then(() => done.push([caller, loop.turn]));
-  return { add, done, loop };
+  const batcher = new TurnBatcher<number>(afterTurn, (caller) => done.push([caller, loop.turn]));
+  return { add: (caller: number) => batcher.add(caller), done, loop };
 }
 
 async function turns(loop: { turn: number }, count: number): Promise<void> {
@@ -60,11 +59,14 @@ describe("a turn batcher", () => {
 
   it("starts after the promises that are settled, when it is deferred to the next tick", async () => {
     const done: string[] = [];
-    const batcher = new TurnBatcher((run) => process.nextTick(run));
+    const batcher = new TurnBatcher<string>(
+      (run) => process.nextTick(run),
+      (caller) => done.push(caller),
+    );
     const seen: string[][] = [];
     const first = setImmediate().then(() => {
-      void batcher.turn().then(() => done.push("one"));
-      void batcher.turn().then(() => done.push("two"));
+      batcher.add("one");
+      batcher.add("two");
       seen.push([...done]);
     });
     // The second callback runs in the same turn, after the first.
@@ -73,17 +75,15 @@ describe("a turn batcher", () => {
   });
 
   it("has a turn for a caller that asks again in its turn", async () => {
-    const batcher = new TurnBatcher(afterTurn);
-    const loop = { turn: 0 };
     const done: number[] = [];
-    const asking = (async () => {
-      while (done.length < 4) {
-        await batcher.turn();
-        done.push(done.length);
+    const batcher = new TurnBatcher<number>(afterTurn, (caller) => {
+      done.push(caller);
+      if (caller < 3) {
+        batcher.add(caller + 1);
       }
-    })();
-    await turns(loop, 6);
-    await asking;
+    });
+    batcher.add(0);
+    await turns({ turn: 0 }, 6);
     expect(done).toEqual([0, 1, 2, 3]);
   });
 });

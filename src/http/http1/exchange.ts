@@ -72,7 +72,9 @@ export class Http1Exchange extends Exchange {
   }
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
-    await answers.turn();
+    const { promise: turn, resolve } = Promise.withResolvers<void>();
+    answers.add(resolve);
+    await turn;
     if (!this.#connection.isNext(this) && !this.isAbandoned) {
       await new Promise<void>((resume) => {
         this.#onTurn = resume;
@@ -193,7 +195,7 @@ export class Http1Exchange extends Exchange {
 }
 
 /** Batches the answers that are ready at the same time, and writes them before the next turn of the event loop. */
-const answers = new TurnBatcher(nextTick);
+const answers = new TurnBatcher<() => void>(nextTick, (begin) => begin());
 
 /** The header names that have been found valid. Answers use few names. */
 const validNames = new Set<string>();
