@@ -10,7 +10,7 @@ import { type Binding, type Compilers, createBinding, type MethodOptions } from 
 import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
-import { RouteTrie } from "./routes/route-trie.ts";
+import { type RouteMatch, RouteTrie } from "./routes/route-trie.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestOptions, Partial<MethodOptions> {
@@ -44,9 +44,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
   const { notFoundEndpoint, toError, errorBody } = options;
   return (exchange) => {
-    const { route: binding, segments } = routes.match(exchange.method, exchange.path);
+    const match = routes.match(exchange.method, exchange.path);
+    const { route: binding, segments } = match;
     if (binding === undefined || (exchange.method === "HEAD" && binding.formats !== undefined)) {
-      const allow = allowedAt(exchange.path, routes);
+      const allow = allowOf(binding === undefined ? match : routes.match(noMethod, exchange.path));
       const refusal = createRefusal(exchange, allow);
       return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
     }
@@ -100,13 +101,12 @@ function createRefusal(exchange: Exchange, allow: string): ProtocolError | undef
 const noMethod = "";
 
 /** The value of `Allow` for a path; empty where it has no routes. A stream has no HEAD. Source: RFC 9110, 10.2.1. */
-function allowedAt(path: string, routes: RouteTrie<Binding>): string {
-  const { route, methods } = routes.match(noMethod, path);
-  const names = new Set(route === undefined ? methods : []);
-  if (names.size === 0) {
+function allowOf({ route, methods }: RouteMatch<Binding>): string {
+  if (route !== undefined || methods === undefined) {
     return "";
   }
-  if (names.has("GET") && routes.match("GET", path).route?.formats === undefined) {
+  const names = new Set(methods.keys());
+  if (methods.has("GET") && methods.get("GET")?.formats === undefined) {
     names.add("HEAD");
   }
   return [...names].sort().concat("OPTIONS").join(", ");

@@ -5,8 +5,8 @@ export interface RouteMatch<T> {
   readonly route: T | undefined;
   /** The segments of the path, without the verb. */
   readonly segments: readonly string[];
-  /** The methods that the path has routes for, if `route` is undefined; undefined for an unknown path. */
-  readonly methods: ReadonlySet<string> | undefined;
+  /** The routes of the path by method, if `route` is undefined; undefined for an unknown path. */
+  readonly methods: ReadonlyMap<string, T> | undefined;
 }
 
 /** The routes of one pattern and verb, by HTTP method. `*` stands for any method. */
@@ -24,12 +24,12 @@ interface Node<T> {
 
 const noMatch = { route: undefined, segments: [], methods: undefined };
 
-interface Search {
+interface Search<T> {
   readonly method: string;
   readonly verb: string;
   readonly segments: readonly string[];
-  /** The methods of the routes that match the path, but not the requested method; undefined until there is one. */
-  methods: Set<string> | undefined;
+  /** The routes that match the path, but not the requested method, by method; undefined until there is one. */
+  methods: Map<string, T> | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ export class RouteTrie<T> {
     }
     const withVerb = path.includes(":") ? splitVerb(segments) : undefined;
     if (withVerb !== undefined) {
-      const search: Search = { method, ...withVerb, methods: undefined };
+      const search: Search<T> = { method, ...withVerb, methods: undefined };
       const route = find(search, this.#root, 0);
       // If a route with this verb matches the path, the colon is not tried as a part of the segment. So a method that
       // the verb lacks is refused.
@@ -80,13 +80,13 @@ export class RouteTrie<T> {
         return isEmpty ? noMatch : { route, segments: search.segments, methods: search.methods };
       }
     }
-    const search: Search = { method, verb: "", segments, methods: undefined };
+    const search: Search<T> = { method, verb: "", segments, methods: undefined };
     const route = find(search, this.#root, 0);
     return { route, segments, methods: search.methods };
   }
 }
 
-function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
+function find<T>(search: Search<T>, node: Node<T>, depth: number): T | undefined {
   const segment = search.segments[depth];
   if (segment === undefined) {
     return pick(search, node.here) ?? pick(search, node.rest);
@@ -99,17 +99,15 @@ function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
   );
 }
 
-function pick<T>(search: Search, verbs: Map<string, Routes<T>>): T | undefined {
+function pick<T>(search: Search<T>, verbs: Map<string, Routes<T>>): T | undefined {
   const routes = verbs.get(search.verb);
   if (routes === undefined) {
     return undefined;
   }
   const route = routes.get(search.method) ?? (search.method === "HEAD" ? routes.get("GET") : undefined);
   if (route === undefined && !routes.has("*")) {
-    search.methods ??= new Set();
-    for (const method of routes.keys()) {
-      search.methods.add(method);
-    }
+    // What was found before is more specific.
+    search.methods = new Map([...routes, ...(search.methods ?? [])]);
   }
   return route ?? routes.get("*");
 }

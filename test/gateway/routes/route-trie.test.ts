@@ -37,7 +37,7 @@ describe("a path and a method", () => {
   function check(request: string, expected: string | string[]): void {
     const [method = "", path = ""] = request.split(" ");
     const match = trie.match(method, path);
-    expect(match.route ?? [...(match.methods ?? [])].sort(), request).toEqual(expected);
+    expect(match.route ?? [...(match.methods?.keys() ?? [])].sort(), request).toEqual(expected);
   }
 
   it("lead to the most specific route that has both", () => {
