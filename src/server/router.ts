@@ -2,10 +2,11 @@ import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
 import type { RateLimitDecision } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
+import { errorAnswer } from "../gateway/rest-call.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { errorToRest, toConnectError } from "../interceptors/errors.ts";
+import { errorCodeOf, errorToRest, toConnectError } from "../interceptors/errors.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
@@ -143,9 +144,6 @@ async function countAddress({ anonymous }: RateLimiter, address: string): Promis
 /** Refuses a request outside of any call with the Error body of REST, and notes the code on the record. */
 function refuse({ record }: Exchange, reason: unknown): Answer {
   const error = toConnectError(reason);
-  const { status, body } = errorToRest(error);
-  const header = new HeaderList(error.metadata);
-  header.set("content-type", "application/json");
-  record.code = body.code;
-  return { status, header, body: JSON.stringify(body) };
+  record.code = errorCodeOf(error);
+  return errorAnswer(error, new HeaderList(), errorToRest);
 }
