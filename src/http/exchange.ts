@@ -8,8 +8,8 @@ import { authorityFault, isAuthority, parseTarget } from "./target.ts";
 /** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
   readonly clientAddress: ClientAddress;
-  /** Whether the id that a client gives its request may be a secret. Then it is not taken, because ids are logged. */
-  readonly isSecret: (id: string) => boolean;
+  /** Whether the id that a client gives its request may hold a secret. Then it is not taken, because ids are logged. */
+  readonly mayHoldSecret: (id: string) => boolean;
   /** How long a request body may take to arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -149,7 +149,7 @@ export abstract class Exchange {
     this.incoming = incoming;
     this.method = head.method;
     const host = this.header("host");
-    this.requestId = readRequestId(this.header(requestIdHeader), options.isSecret);
+    this.requestId = readRequestId(this.header(requestIdHeader), options.mayHoldSecret);
     const { path, query, authority } = parseTarget(head.target);
     this.path = path;
     this.query = query;
@@ -296,8 +296,11 @@ const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
  * ids are joined by `, `. Otherwise it makes a new one: a random prefix for the process, and a counter. That costs a
  * twentieth of a random id.
  */
-export function readRequestId(sent: string | undefined, isSecret: ExchangeOptions["isSecret"]): string {
-  if (sent !== undefined && wellFormedId.test(sent) && !isSecret(sent)) {
+export function readRequestId(
+  sent: string | undefined,
+  mayHoldSecret: ExchangeOptions["mayHoldSecret"],
+): string {
+  if (sent !== undefined && wellFormedId.test(sent) && !mayHoldSecret(sent)) {
     return sent;
   }
   madeIds += 1;

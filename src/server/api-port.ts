@@ -62,7 +62,7 @@ export async function openApiPort(
   const listener = await listen({
     ...config,
     clientAddress: createClientAddress(config.trustedProxies),
-    isSecret: mayHoldSecret,
+    mayHoldSecret,
     handle: traced(tracing, router),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>

@@ -24,7 +24,7 @@ export async function listenWith({
     tls: undefined,
     requestTimeoutMs: 1_000,
     clientAddress: createClientAddress([]),
-    isSecret: () => false,
+    mayHoldSecret: () => false,
     reportAcceptError: () => {},
     reportBurst: () => {},
     handle: (exchange) => (exchange.method === "" ? handleFault : handle)(exchange),
