@@ -296,10 +296,7 @@ const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
  * ids are joined by `, `. Otherwise it makes a new one: a random prefix for the process, and a counter. That costs a
  * twentieth of a random id.
  */
-export function readRequestId(
-  sent: string | undefined,
-  mayHoldSecret: ExchangeOptions["mayHoldSecret"],
-): string {
+export function readRequestId(sent: string | undefined, mayHoldSecret: ExchangeOptions["mayHoldSecret"]): string {
   if (sent !== undefined && wellFormedId.test(sent) && !mayHoldSecret(sent)) {
     return sent;
   }

@@ -11,9 +11,9 @@ const nearPart = 0.2;
 
 const outcomes = ["admitted", "refused", "banned"] as const satisfies readonly RateLimitDecision["outcome"][];
 
-type Outcome = (typeof outcomes)[number];
+type DecisionOutcome = (typeof outcomes)[number];
 
-interface PlanCounts extends Record<Outcome, number> {
+interface PlanCounts extends Record<DecisionOutcome, number> {
   near: number;
 }
 
@@ -52,9 +52,9 @@ export class LimitMetrics {
   };
 
   /** How many requests had each outcome, of all plans together. */
-  get totals(): Readonly<Record<Outcome, number>> {
+  get totals(): Readonly<Record<DecisionOutcome, number>> {
     const all = Object.values(this.#counts);
-    const sum = (outcome: Outcome) => all.reduce((total, counts) => total + counts[outcome], 0);
+    const sum = (outcome: DecisionOutcome) => all.reduce((total, counts) => total + counts[outcome], 0);
     return { admitted: sum("admitted"), refused: sum("refused"), banned: sum("banned") };
   }
 }

@@ -100,7 +100,7 @@ const httpStatuses: Partial<Record<ProtocolErrorKind, number>> = {
 };
 
 /** The message in a unary request over the Connect protocol: in the body of a POST, or the query of a GET. */
-interface ConnectRequest {
+interface UnaryMessage {
   readonly compression: CallCompression;
   /** Throws `unsupported_media_type` or `malformed`. */
   codec(): Codec;
@@ -109,7 +109,7 @@ interface ConnectRequest {
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-request */
-function postRequest(exchange: Exchange, contentType: string | undefined, json: Codec): ConnectRequest {
+function postRequest(exchange: Exchange, contentType: string | undefined, json: Codec): UnaryMessage {
   const compression = callCompression(exchange, exchange.header("content-encoding"));
   return {
     compression,
@@ -121,7 +121,7 @@ function postRequest(exchange: Exchange, contentType: string | undefined, json: 
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-get-request */
-function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
+function getRequest(exchange: Exchange, json: Codec): UnaryMessage {
   const query = new URLSearchParams(exchange.query);
   const compression = callCompression(exchange, query.get("compression") ?? undefined);
   return {

@@ -126,7 +126,7 @@ export function closeEnvelope(message: string | Uint8Array, flags: number): Uint
 }
 
 /** How a stream is written over Connect, gRPC and gRPC-Web. */
-export interface StreamFormat {
+export interface EnvelopeFormat {
   readonly output: DescMessage;
   readonly codec: Codec;
   /** Converts the failure of a stream to the error that clients see. */
@@ -141,7 +141,7 @@ export interface StreamFormat {
 /** The body of a streaming answer: each message in an envelope, uncompressed, then the protocol's own end. */
 export async function* streamBody(
   messages: StreamCallResponse["message"],
-  { output, codec, toClientError, end }: StreamFormat,
+  { output, codec, toClientError, end }: EnvelopeFormat,
 ): AsyncGenerator<Uint8Array> {
   let error: ConnectError | undefined;
   try {

@@ -16,7 +16,7 @@ import type { ServerLife } from "./server-life.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** The store of a server, and what the server keeps of it in memory. */
-export interface Backend extends Limits {
+export interface Backend extends ServerLimits {
   readonly store: Store;
   readonly keys: KeyFinder;
   readonly externalChanges: ExternalChangeWatcher;
@@ -112,7 +112,7 @@ async function openSharedStore(
 }
 
 /** How a server counts. */
-interface Limits {
+interface ServerLimits {
   readonly limiter: RateLimiter;
   /** The places for streams that servers share; undefined where each counts its own. */
   readonly streamPlaces: StreamPlaces | undefined;
@@ -120,7 +120,7 @@ interface Limits {
   canCountLimits(): boolean;
 }
 
-interface OpenedLimits extends Limits {
+interface OpenedLimits extends ServerLimits {
   /** Counts no more, and resolves when the store has all counts. */
   readonly close: () => Promise<void>;
 }

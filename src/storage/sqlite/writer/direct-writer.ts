@@ -5,7 +5,7 @@ import type { Connection } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 import { FileIdentity } from "../store-file.ts";
 import type { GroupWriter } from "./group-writer.ts";
-import { type Outcome, resultOf, toCallerError } from "./outcome.ts";
+import { resultOf, toCallerError, type WriteOutcome } from "./outcome.ts";
 import type { WriterOptions } from "./writer.ts";
 import type { CommittedWrites, StoreWriter, Task, WriteArgs, Writes } from "./writes.ts";
 
@@ -61,7 +61,7 @@ export class DirectWriter implements StoreWriter {
     if (group.size > 0) {
       this.#options.committed?.(group);
     }
-    return resultOf<T>(tasks[0] as Outcome);
+    return resultOf<T>(tasks[0] as WriteOutcome);
   }
 
   async #open() {

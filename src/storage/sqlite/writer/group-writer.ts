@@ -12,7 +12,7 @@ import {
   type QueuedAnswer,
   type QueuedCommand,
 } from "./command-queue.ts";
-import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
+import { type Failure, resultOrRefusal, toFailure, type WriteOutcome } from "./outcome.ts";
 import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import { type CommittedWrites, dated, datedArgs, type Task, writeCounters, writes } from "./writes.ts";
@@ -187,7 +187,7 @@ export class GroupWriter {
     }
   };
 
-  #runCommands(commands: readonly QueuedCommand[], counters: Set<ChangeCounter>): (QueuedAnswer | Outcome)[] {
+  #runCommands(commands: readonly QueuedCommand[], counters: Set<ChangeCounter>): (QueuedAnswer | WriteOutcome)[] {
     const connection = this.#connection;
     const petIds = commands.map(({ command }) => command.petId);
     const stockWrites = new StockWrites(connection, petIds);
@@ -205,7 +205,7 @@ export class GroupWriter {
     return results;
   }
 
-  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, tokens: Outcome, runPart: RunPart) {
+  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, tokens: WriteOutcome, runPart: RunPart) {
     const { changes } = this.#cache;
     const outcomes = tasks.map((task) =>
       asksForTokens(task) ? tokens : runPart(() => this.#runWrite(task, counters)),
@@ -215,7 +215,7 @@ export class GroupWriter {
     return { outcomes, petIds, head: petIds.length === 0 ? undefined : Number(this.#cache.head) };
   }
 
-  #runWrite({ name, args: given }: WriteTask, counters: Set<ChangeCounter>): Outcome {
+  #runWrite({ name, args: given }: WriteTask, counters: Set<ChangeCounter>): WriteOutcome {
     const write = writes[name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
     counters.add(writeCounters[name]);
     const args = datedArgs(name, given, this.#clock?.() ?? 0);
@@ -235,7 +235,7 @@ const noPets = new BigInt64Array();
 /** A part of a group has failed, and may have left half of its work behind. */
 class FailedPart extends Error {}
 
-function toResult(result: CommandResult): QueuedAnswer | Outcome {
+function toResult(result: CommandResult): QueuedAnswer | WriteOutcome {
   switch (result.outcome) {
     case "done":
       return answerDone(result.stock);
@@ -247,11 +247,11 @@ function toResult(result: CommandResult): QueuedAnswer | Outcome {
 }
 
 /** Separates the outcomes that do not fit into the queue. */
-function toAnswers(results: readonly (QueuedAnswer | Outcome)[]): {
+function toAnswers(results: readonly (QueuedAnswer | WriteOutcome)[]): {
   answers: QueuedAnswer[];
-  commandOutcomes: Outcome[];
+  commandOutcomes: WriteOutcome[];
 } {
-  const commandOutcomes: Outcome[] = [];
+  const commandOutcomes: WriteOutcome[] = [];
   const answers = results.map((result) => {
     if ("code" in result) {
       return result;

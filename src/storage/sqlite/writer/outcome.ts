@@ -3,7 +3,7 @@ import { DamagedRowError, isMediumFailure } from "../connection.ts";
 import { StoreFileError } from "../store-file.ts";
 
 /** The outcome of one write. It is sent between threads, where errors lose their class. */
-export type Outcome = { readonly value: unknown } | Refusal | Failure;
+export type WriteOutcome = { readonly value: unknown } | Refusal | Failure;
 
 /** A domain error. */
 export interface Refusal {
@@ -40,7 +40,7 @@ export function toFailure(error: unknown): Failure {
 }
 
 /** The value of an outcome. Throws the domain error of a refusal, or what `failureToError` returns. */
-export function resultOf<T>(outcome: Outcome): T {
+export function resultOf<T>(outcome: WriteOutcome): T {
   if ("value" in outcome) {
     return outcome.value as T;
   }

@@ -13,7 +13,7 @@ import type {
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import { CommandQueue, outcomeFromAnswer, queueCapacity } from "./command-queue.ts";
-import { failureToError, type Outcome, resultOf } from "./outcome.ts";
+import { failureToError, resultOf, type WriteOutcome } from "./outcome.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type {
   CommittedWrites,
@@ -39,7 +39,7 @@ interface CommandWaiter extends Waiter<Written<StockEntry>> {
 /** A command that the thread has answered. */
 interface AnsweredCommand {
   readonly waiter: CommandWaiter;
-  readonly outcome: BatchOutcome | Outcome;
+  readonly outcome: BatchOutcome | WriteOutcome;
 }
 
 /** How a writer writes. */
@@ -213,7 +213,7 @@ export class Writer implements StoreWriter {
     let next = 0;
     for (const waiter of commands) {
       const outcome = outcomeFromAnswer(waiter.petId, lineage, this.#queue.readAnswer());
-      answered.push({ waiter, outcome: outcome ?? (others.commandOutcomes[next++] as Outcome) });
+      answered.push({ waiter, outcome: outcome ?? (others.commandOutcomes[next++] as WriteOutcome) });
       if (outcome?.outcome === "done") {
         changedPetIds.push(waiter.petId);
       }
@@ -234,7 +234,7 @@ export class Writer implements StoreWriter {
       runInTurns(answered, Math.ceil(commandCount / spreadTurns), settleCommand);
     }
     tasks.forEach((waiter, index) => {
-      settleTask(waiter, others.tasks[index] as Outcome);
+      settleTask(waiter, others.tasks[index] as WriteOutcome);
     });
   }
 
@@ -274,7 +274,7 @@ function settleCommand({ waiter, outcome }: AnsweredCommand): void {
   }
 }
 
-function settleTask<T>({ resolve, reject }: Waiter<T>, outcome: Outcome): void {
+function settleTask<T>({ resolve, reject }: Waiter<T>, outcome: WriteOutcome): void {
   try {
     resolve(resultOf<T>(outcome));
   } catch (error) {

@@ -14,7 +14,7 @@ import {
   rotateWebhookSecret,
   saveProgress,
 } from "../webhooks.ts";
-import type { Failure, Outcome } from "./outcome.ts";
+import type { Failure, WriteOutcome } from "./outcome.ts";
 import { changeStockInBatch, changeStockOrThrow } from "./stock-commands.ts";
 
 /** The writes of callers. Their last argument is a `WriteContext`. */
@@ -121,8 +121,8 @@ export interface CommittedWrites extends CommittedGroup {
 /** Outcomes that most groups do not have. */
 export interface OtherOutcomes {
   /** The outcomes of the commands whose answers do not fit into the queue, in their order. */
-  readonly commandOutcomes: readonly Outcome[];
-  readonly tasks: readonly Outcome[];
+  readonly commandOutcomes: readonly WriteOutcome[];
+  readonly tasks: readonly WriteOutcome[];
   /** The pets that tasks have changed, in the order of the changes, which come after those of the commands. */
   readonly petIds: BigInt64Array;
 }
