@@ -1,10 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import { plans } from "../../domain/key.ts";
 import {
-  type Ban,
+  banLengthsMs,
   type DecisionWithUsage,
   decide,
-  imposeBan,
   noUsage,
   planQuotas,
   type RateLimitDecision,
@@ -38,37 +37,10 @@ export function limitHeaderTable({ components }: OpenApiDocument): string {
   return writeTable(["Header", "Meaning"], rows);
 }
 
-/** The length of each ban, as a Markdown table. The rule itself is run until the bans grow no longer. */
+/** The length of each ban, as a Markdown table. */
 export function banTable(): string {
-  const lengths = banLengthsMs();
-  const rows = lengths.map((length, i) => [ordinal(i + 1, lengths.length), writeLength(length)]);
+  const rows = banLengthsMs.map((length, i) => [ordinal(i + 1, banLengthsMs.length), writeLength(length)]);
   return writeTable(["Ban", "lasts"], rows);
-}
-
-/** The smallest number of refusals that bans a key. The rule itself is run with the smallest quota. */
-export function fewestRefusals(): number {
-  const allowance = { quota: { perMinute: 1, perDay: 1 }, unbans: 0 };
-  let { usage, outcome } = decide(noUsage, allowance, 0);
-  let refusals = 0;
-  while (outcome !== "banned") {
-    ({ usage, outcome } = decide(usage, allowance, 0));
-    refusals += 1;
-  }
-  return refusals;
-}
-
-function banLengthsMs(): number[] {
-  const lengths: number[] = [];
-  let ban: Ban | undefined;
-  for (;;) {
-    const nowMs: number = ban?.endsAtMs ?? 0;
-    ban = imposeBan(ban, nowMs);
-    const length = ban.endsAtMs - nowMs;
-    if (length === lengths.at(-1)) {
-      return lengths;
-    }
-    lengths.push(length);
-  }
 }
 
 function ordinal(number: number, last: number): string {

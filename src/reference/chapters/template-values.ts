@@ -1,5 +1,5 @@
 import { petNotFound } from "../../domain/errors.ts";
-import { decideAnonymous } from "../../domain/limits.ts";
+import { anonymousLimit, refusalsForBan } from "../../domain/limits.ts";
 import { deprecationHeaders } from "../../interceptors/deprecation.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { isFree, operationOf } from "../../interceptors/operation.ts";
@@ -11,14 +11,7 @@ import { codeBlock, codeBlocks, inline, operationBadge, statusBadge } from "../e
 import type { ApiServer, OpenApiDocument, OpenApiErrorReason } from "../openapi.ts";
 import { entryOf, exampleCall, type OperationEntry } from "../operations.ts";
 import type { TemplateValues } from "./chapter.ts";
-import {
-  banTable,
-  exceedingSample,
-  fewestRefusals,
-  limitHeaderTable,
-  planTable,
-  refusalExample,
-} from "./limit-samples.ts";
+import { banTable, exceedingSample, limitHeaderTable, planTable, refusalExample } from "./limit-samples.ts";
 import { operationLink, writeTable } from "./markdown.ts";
 import { stockFacts, stockSamples } from "./stock-samples.ts";
 
@@ -41,13 +34,13 @@ export function templateValues(input: DocsInput): TemplateValues {
     markdown: {
       plans: planTable(),
       bans: banTable(),
-      "fewest-refusals": String(fewestRefusals()),
+      "fewest-refusals": String(refusalsForBan({ perMinute: 1, perDay: 1 })),
       "limit-headers": limitHeaderTable(document),
       operations: stabilityTable(operations),
       scopes: scopeTable(operations),
       "free-operations": freeOperations(operations),
       rpcs: rpcTable(operations),
-      "anonymous-limit": String(decideAnonymous(undefined, 0).shown.limit),
+      "anonymous-limit": String(anonymousLimit),
       "refusal-limit": String(refusal.limit),
       "refusal-wait": String(refusal.waitSeconds),
       "refusal-reset": String(refusal.resetSeconds),
