@@ -6,7 +6,7 @@ import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
 import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";
-import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
+import { type ExternalChangeWatcher, TokenWatcher } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
@@ -44,7 +44,7 @@ export async function openBackend(
   observability.watchStore(store);
 
   const { close: closeLimits, ...limits } = await openLimits(config, life, telemetry, store);
-  const externalChanges = watchExternalChanges(store);
+  const externalChanges = new TokenWatcher(store);
   // Both may wait for the store, and neither for the other.
   resources.defer(async () => void (await Promise.all([externalChanges.close(), closeLimits()])));
 

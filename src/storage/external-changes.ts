@@ -33,11 +33,7 @@ type WatchedStore = Pick<Store, "changeTokens" | "onOthersChange">;
  * Asks the store for its tokens at short intervals. When it fails, or is too late for a change to be seen within a
  * second, all topics count as changed.
  */
-export function watchExternalChanges(store: WatchedStore): ExternalChangeWatcher {
-  return new TokenWatcher(store);
-}
-
-class TokenWatcher implements ExternalChangeWatcher {
+export class TokenWatcher implements ExternalChangeWatcher {
   readonly #store: WatchedStore;
   readonly #listeners: Record<ChangeTopic, (() => void)[]> = { keys: [], stock: [], usage: [], webhooks: [] };
   readonly #uncountedListeners: (() => void)[] = [];

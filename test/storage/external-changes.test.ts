@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ChangeTokens } from "../../src/domain/store.ts";
-import { watchExternalChanges } from "../../src/storage/external-changes.ts";
+import { TokenWatcher } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -20,7 +20,7 @@ async function watch(...answers: (number | Error)[]): Promise<number[]> {
     }
     return { keys: answer, stock: asked, usage: 0, webhooks: 0 };
   };
-  const watching = watchExternalChanges({ changeTokens });
+  const watching = new TokenWatcher({ changeTokens });
   watching.subscribe("keys", () => calls.push(asked));
   await vi.advanceTimersByTimeAsync(2_000);
   await watching.close();
@@ -57,7 +57,7 @@ it("tells of what is not counted, and not while a store fails", async () => {
   const tokens: ChangeTokens = { keys: 1, stock: 1, usage: 1, webhooks: 1 };
   const uncounted = [0, 0, undefined, 0, 1, 1];
   let asked = 0;
-  const watching = watchExternalChanges({
+  const watching = new TokenWatcher({
     changeTokens: async () => {
       const answer = uncounted[asked++];
       if (answer === undefined) {
@@ -76,7 +76,7 @@ it("tells of what is not counted, and not while a store fails", async () => {
 it("looks often enough to be within a second", async () => {
   const tokens = { keys: 1, stock: 1, usage: 1, webhooks: 1 };
   let calls = 0;
-  const watching = watchExternalChanges({ changeTokens: async () => ({ ...tokens }) });
+  const watching = new TokenWatcher({ changeTokens: async () => ({ ...tokens }) });
   watching.subscribe("stock", () => {
     calls += 1;
   });
@@ -90,7 +90,7 @@ it("looks often enough to be within a second", async () => {
 it("asks a slow store but once at a time", async () => {
   let asked = 0;
   const { promise, resolve } = Promise.withResolvers<ChangeTokens>();
-  const watching = watchExternalChanges({
+  const watching = new TokenWatcher({
     changeTokens: () => {
       asked += 1;
       return promise;
@@ -109,7 +109,7 @@ it.each([
 ])("takes caches for out of date when an answer takes too long: %d ms, %d calls", async (lateMs, expected) => {
   let calls = 0;
   const { promise, resolve } = Promise.withResolvers<ChangeTokens>();
-  const watching = watchExternalChanges({ changeTokens: () => promise });
+  const watching = new TokenWatcher({ changeTokens: () => promise });
   watching.subscribe("usage", () => {
     calls += 1;
   });
