@@ -2,7 +2,10 @@ import type { Logger } from "pino";
 import { shownPath } from "../domain/masking.ts";
 import type { CallRecord } from "../http/exchange.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
-import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
+import { throttleAndCount } from "../scheduling/timing.ts";
+
+/** How often a failure that repeats is logged at most, in milliseconds. */
+export const failureReportMs = 10_000;
 
 /** A call that has ended: it was answered, or its client went away. */
 export interface EndedCall {

@@ -9,9 +9,6 @@ export async function settlesWithin(ms: number, promise: Promise<unknown>): Prom
   }
 }
 
-/** How often a failure that repeats is logged at most, in milliseconds. */
-export const failureReportMs = 10_000;
-
 /** Wraps `take` so that it is called at most once in `ms` milliseconds. Further values within that time are dropped. */
 export function throttle<T>(ms: number, take: (value: T) => void): (value: T) => void {
   let lastMs = -Infinity;

@@ -20,11 +20,12 @@ import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/
 import { eventsOf, headerOf, locationOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
+import { failureReportMs } from "../observability/call-observer.ts";
 import { JsonWriters } from "../proto-json/json-writer.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
-import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
+import { throttleAndCount } from "../scheduling/timing.ts";
 import { holdService } from "../services/holds.ts";
 import { inventoryService } from "../services/inventory.ts";
 import { restListInventory } from "../services/inventory-list.ts";

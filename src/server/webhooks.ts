@@ -1,8 +1,9 @@
 import { create, createRegistry } from "@bufbuild/protobuf";
 import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
 import { keptSinceMs, type StockChange } from "../domain/history.ts";
+import { failureReportMs } from "../observability/call-observer.ts";
 import { JsonWriters } from "../proto-json/json-writer.ts";
-import { failureReportMs, throttle } from "../scheduling/timing.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/messages.ts";
 import { deletionMarginMs } from "../storage/housekeeping.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
