@@ -58,3 +58,9 @@ export class JsonNumber {
     this.source = source;
   }
 }
+
+/**
+ * Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. V8 has
+ * it, TypeScript's library lacks it. Source: https://tc39.es/proposal-json-parse-with-source/
+ */
+export const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

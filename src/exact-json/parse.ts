@@ -291,9 +291,3 @@ const lowerN = 0x6e;
 const lowerT = 0x74;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-
-/**
- * Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. V8 has
- * it, TypeScript's library lacks it. Source: https://tc39.es/proposal-json-parse-with-source/
- */
-export const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

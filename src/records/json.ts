@@ -1,4 +1,5 @@
-import { JsonFault, parseJsonText, rawJson } from "../exact-json/parse.ts";
+import { rawJson } from "../exact-json/number.ts";
+import { JsonFault, parseJsonText } from "../exact-json/parse.ts";
 import { escapeInvisible, type Located, maxRecordLength, RecordError } from "./record-error.ts";
 import { countNewlines } from "./utf8.ts";
 

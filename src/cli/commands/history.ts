@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { isNextKept, issueCursor, type StockChange } from "../../domain/history.ts";
 import type { Store } from "../../domain/store.ts";
-import { rawJson } from "../../exact-json/parse.ts";
+import { rawJson } from "../../exact-json/number.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
 import { Failure } from "../failure.ts";
 import { formatTime } from "../print/format.ts";

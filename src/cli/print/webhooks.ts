@@ -1,5 +1,5 @@
 import { type DeliveryAttempt, stateOfWebhook, type Webhook } from "../../domain/webhook.ts";
-import { rawJson } from "../../exact-json/parse.ts";
+import { rawJson } from "../../exact-json/number.ts";
 import { formatAgo, formatTime, timeToJson } from "./format.ts";
 import { printNewSecret } from "./secret.ts";
 import { formatTable } from "./terminal.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { rawJson } from "../../../src/exact-json/parse.ts";
+import { rawJson } from "../../../src/exact-json/number.ts";
 import { RecordError } from "../../../src/records/record-error.ts";
 import { isWhole, orderRecord, petRecord, type RecordFormat } from "../../../src/records/record-format.ts";
 import { readRecords, writeRecords, writtenFormats } from "../../../src/records/records.ts";

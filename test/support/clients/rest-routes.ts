@@ -3,7 +3,7 @@ import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { HoldStateSchema } from "../../../gen/petstore/v1/hold_pb.ts";
 import { OrderStatusSchema } from "../../../gen/petstore/v1/order_pb.ts";
 import { PetStatusSchema } from "../../../gen/petstore/v1/pet_status_pb.ts";
-import { rawJson } from "../../../src/exact-json/parse.ts";
+import { rawJson } from "../../../src/exact-json/number.ts";
 import type { HttpRequest } from "../http.ts";
 import type { Input, Operation } from "../operations.ts";
 
