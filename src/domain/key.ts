@@ -1,12 +1,17 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { apiKeyExpired, apiKeyRevoked, type DomainError } from "./errors.ts";
-import type { Quota } from "./limits.ts";
 
 /** The plans. The quota of an enterprise key is agreed individually: see `quotaOf` of `limits.ts`. */
 export const plans = ["free", "pro", "business", "enterprise"] as const;
 
 export type Plan = (typeof plans)[number];
+
+/** How many requests a key may make. */
+export interface Quota {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
 
 /** What a key may be allowed to do. */
 export const scopes = ["inventory:read", "inventory:write", "pets:read", "orders:read"] as const;

@@ -1,4 +1,4 @@
-import type { Key, Plan } from "./key.ts";
+import type { Key, Plan, Quota } from "./key.ts";
 
 /** The decision on a request, and the usage of its key. */
 export type DecisionWithUsage = RateLimitDecision & {
@@ -145,12 +145,6 @@ function describeAnonymous(window: Window | undefined, nowMs: number) {
 /** The quota of a key that is in force, and how often the key was unbanned. */
 export function allowanceOf(key: Pick<Key, "id" | "plan" | "customQuota" | "unbans">): Allowance {
   return { quota: quotaOf(key), unbans: key.unbans };
-}
-
-/** How many requests a key may make. */
-export interface Quota {
-  readonly perMinute: number;
-  readonly perDay: number;
 }
 
 /** The quotas of the plans that have fixed ones. Source: docs/contract.md#limits */

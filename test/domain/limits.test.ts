@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newKey } from "../../src/domain/key.ts";
+import { newKey, type Quota } from "../../src/domain/key.ts";
 import {
   type DecisionWithUsage,
   decide,
@@ -7,7 +7,6 @@ import {
   describeLimits,
   type Limits,
   noUsage,
-  type Quota,
   quotaOf,
   type Usage,
   type Window,

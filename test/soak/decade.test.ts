@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { Quota } from "../../src/domain/key.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
-import type { Quota, RateLimitDecision } from "../../src/domain/limits.ts";
+import type { RateLimitDecision } from "../../src/domain/limits.ts";
 import { createKeyRateLimiter, type KeyRateLimiter } from "../../src/rate-limit/rate-limiters.ts";
 import { amount } from "../support/long.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";

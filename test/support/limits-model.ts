@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Quota } from "../../src/domain/limits.ts";
+import type { Quota } from "../../src/domain/key.ts";
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;

@@ -10,10 +10,11 @@ import {
   newKey,
   type Plan,
   plans,
+  type Quota,
   type Scope,
   scopes,
 } from "../../domain/key.ts";
-import { allowanceOf, describeLimits, noUsage, type Quota } from "../../domain/limits.ts";
+import { allowanceOf, describeLimits, noUsage } from "../../domain/limits.ts";
 import type { KeyOutcome, Store } from "../../domain/store.ts";
 import { argument, durationForm, listArgument, parseDuration, parseWholeNumber } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
