@@ -26,7 +26,7 @@ export interface ServerStatus {
   /** The number of keys on each plan. */
   readonly keys: { readonly byPlan: Readonly<Record<string, number>> };
   /** The servers that share the store; absent for a store of one server. */
-  readonly servers?: readonly ServerLine[];
+  readonly servers?: readonly ServerEntry[];
   readonly logLevel: string;
 }
 
@@ -60,7 +60,7 @@ export interface WebhooksStatus {
 }
 
 /** A server that uses the same store. Times are RFC 3339. */
-export interface ServerLine {
+export interface ServerEntry {
   /** `host/pid/` and random digits; a UUID for servers before 0.6.13. */
   readonly id: string;
   readonly version: string;
@@ -84,7 +84,7 @@ export interface StoreStatus {
 }
 
 /** How the status shows a server. */
-export function lineOfServer({ id, version, startedAtMs, lastSeenAtMs, isSelf }: RegisteredServer): ServerLine {
+export function entryOfServer({ id, version, startedAtMs, lastSeenAtMs, isSelf }: RegisteredServer): ServerEntry {
   const startedAt = new Date(startedAtMs).toISOString();
   const lastSeenAt = new Date(lastSeenAtMs).toISOString();
   return { id, version, startedAt, lastSeenAt, ...(isSelf && { self: true }) };

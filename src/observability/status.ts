@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { lineOfServer, type ServerStatus, type StoreStatus, type StreamsStatus } from "../domain/server-status.ts";
+import { entryOfServer, type ServerStatus, type StoreStatus, type StreamsStatus } from "../domain/server-status.ts";
 import type { StoreMaintenance } from "../domain/store.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
@@ -56,7 +56,7 @@ export async function readStatus(options: StatusOptions): Promise<ServerStatus> 
     limits: { ...options.limits.totals, ...(shared && { shared }) },
     ...(streams && { streams: statusOfStreams(streams) }),
     ...(webhooks && { webhooks: { ...webhooks, lagSeconds: round(webhooks.lagSeconds) } }),
-    ...(servers !== undefined && { servers: servers.map(lineOfServer) }),
+    ...(servers !== undefined && { servers: servers.map(entryOfServer) }),
     keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };

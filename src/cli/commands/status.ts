@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Command } from "commander";
 import {
-  lineOfServer,
-  type ServerLine,
+  entryOfServer,
+  type ServerEntry,
   type ServerStatus,
   type SharedLimitsStatus,
   type StoreStatus,
@@ -61,7 +61,7 @@ async function printServer(
 /** Loads the code that reads stores only here, because health checks run this command often. */
 async function printServers(command: Command, { json }: StatusOptions): Promise<void> {
   const { listServersOf } = await import("../store.ts");
-  const servers = (await listServersOf(settingValue(command, "db"))).map(lineOfServer);
+  const servers = (await listServersOf(settingValue(command, "db"))).map(entryOfServer);
   process.stdout.write(json ? `${printableJson({ servers })}\n` : formatServers(servers, Date.now()));
 }
 
@@ -158,7 +158,7 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
 }
 
 /** Writes the servers that share a database for people, one on a line. */
-export function formatServers(servers: readonly ServerLine[], nowMs: number): string {
+export function formatServers(servers: readonly ServerEntry[], nowMs: number): string {
   if (servers.length === 0) {
     return "There are no servers.\n";
   }
@@ -179,7 +179,7 @@ function describeShared({ url, fallback, away }: SharedLimitsStatus, nowMs: numb
   return `${url}, away for ${formatElapsed(nowMs - Date.parse(away.since))}: ${away.reason}; ${meanwhile}`;
 }
 
-function describeServer({ id, version, startedAt, lastSeenAt, self }: ServerLine, nowMs: number): string {
+function describeServer({ id, version, startedAt, lastSeenAt, self }: ServerEntry, nowMs: number): string {
   const up = formatElapsed(nowMs - Date.parse(startedAt));
   const seen = self ? "this one" : `seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
   return `${id}, ${version}, up ${up}, ${seen}`;
