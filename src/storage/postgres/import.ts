@@ -8,6 +8,7 @@ import {
 } from "../../domain/import.ts";
 import type { Order } from "../../domain/order.ts";
 import type { StockedPet } from "../../domain/pet.ts";
+import type { CopiedValue } from "../copy.ts";
 import {
   type CountsRow,
   countsFromRow,
@@ -19,7 +20,7 @@ import {
 } from "../staged-import.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
 import { Connection, importLock, type Queryable } from "./connection/connection.ts";
-import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
+import { copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { fromDriverError } from "./connection/errors.ts";
 import { assertSupported, commitOrDoubt, identify, lookInto, type PrepareOptions } from "./database.ts";

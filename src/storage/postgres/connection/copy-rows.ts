@@ -1,11 +1,9 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
+import type { CopiedRow, CopiedValue } from "../../copy.ts";
 import type { Connection } from "./connection.ts";
 import { LostConnectionError } from "./errors.ts";
 import { encodeText, writeArray } from "./values.ts";
-
-/** A value of a row to copy; an array is one of texts, or of integers. */
-export type CopiedValue = bigint | string | boolean | Uint8Array | readonly string[] | readonly bigint[] | null;
 
 /** How many characters are sent at once. */
 const charactersPerPiece = 65_536;
@@ -14,11 +12,7 @@ const charactersPerPiece = 65_536;
  * Copies rows into a table, or into some of its columns. An error of the rows is rethrown, and nothing is copied then.
  * Throws PostgreSQL's errors, and `LostConnectionError`.
  */
-export async function copyRows(
-  connection: Connection,
-  table: string,
-  rows: AsyncIterable<readonly CopiedValue[]>,
-): Promise<void> {
+export async function copyRows(connection: Connection, table: string, rows: AsyncIterable<CopiedRow>): Promise<void> {
   const stream = new CopyStream(connection, table);
   try {
     let piece = "";
