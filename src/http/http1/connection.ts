@@ -43,13 +43,13 @@ const stalledSeconds = 120;
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
   /**
-   * Is called with each request when its turn has come. The last one stands for what could not be read, if its method
-   * is empty: its fault says why.
+   * Is called with each request when its turn has come. What could not be read comes last, as a request with an empty
+   * method, whose `fault` says why.
    */
   readonly handleExchange: (exchange: Exchange) => void;
   /**
-   * Is called once for each of these requests, when its answer is complete or given up. Before that, the next requests
-   * that were held back have begun.
+   * Is called once for each of these requests, when its answer is complete or given up. The requests that it held back
+   * have begun by then.
    */
   readonly onRequestEnded: () => void;
 }

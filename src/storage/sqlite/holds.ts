@@ -196,7 +196,7 @@ function holdFromRow(row: HoldRow): ListedHold {
 
 /*
  * A hold is over at its expiry, whatever its stored state is. A write that finds a hold over stores it as expired, so
- * that it stays over when a clock is set back. Here this is called to note a hold.
+ * that it stays over when a clock is set back. To *note* a hold is to store it as expired.
  */
 
 /** How many holds are noted in one step: a few milliseconds' work. */
