@@ -203,9 +203,10 @@ function holdFromRow(row: HoldRow): ListedHold {
 const notedPerStep = 500;
 
 /**
- * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, in one step. Notes more of
- * them only where the write cannot be granted otherwise. So a large number of holds that expire at once does not keep
- * all writers waiting. To be called in a transaction.
+ * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, in one step, so that a large
+ * number of holds that expire at once does not keep all writers waiting. If the write is granted only because holds are
+ * over, it notes as many as it rests on: otherwise they would hold the same stock again when a clock is set back. To be
+ * called in a transaction.
  */
 export function findStillHeld(
   connection: Connection,
@@ -213,15 +214,16 @@ export function findStillHeld(
   { nowMs, heldAtMost }: HoldRequirement,
 ): bigint {
   const over = held === 0n ? 0n : sumExpired(connection, petId, nowMs);
-  const isGranted = held - over <= heldAtMost;
-  let left = over;
-  while (left > 0n && (left === over || (isGranted && held - over + left > heldAtMost))) {
+  if (over === 0n) {
+    return held;
+  }
+  const stillHeld = held - over;
+  let left = over - noteOldest(connection, petId, nowMs);
+  while (stillHeld <= heldAtMost && stillHeld + left > heldAtMost) {
     left -= noteOldest(connection, petId, nowMs);
   }
-  if (left < over) {
-    addHeld(connection, petId, left - over);
-  }
-  return held - over;
+  addHeld(connection, petId, left - over);
+  return stillHeld;
 }
 
 /** Notes the oldest holds of a pet that are over. Returns their sum. */
