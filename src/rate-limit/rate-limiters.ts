@@ -91,7 +91,7 @@ export interface AnonymousRateLimiter {
  * Creates a limiter for requests without a valid key. `decided` is called with each decision.
  *
  * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
- * store has said it does not know (see `createKeyCache`). Any other key is looked up first, even when the network has
+ * store has said it does not know (see `KeyCache`). Any other key is looked up first, even when the network has
  * used up its limit: a valid key works from every network. So made-up keys cost one look-up each, and a key that is
  * sent again and again costs one look-up in all.
  */

@@ -9,7 +9,7 @@ import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
 import { throttle } from "../scheduling/timing.ts";
 import { type ExternalChangeWatcher, TokenWatcher } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
-import { createKeyCache } from "../storage/key-cache.ts";
+import { KeyCache } from "../storage/key-cache.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { inMemory, type ServerConfig } from "./config.ts";
@@ -57,7 +57,7 @@ export async function openBackend(
   life.endAtStop(() => housekeeping.close());
   return {
     store,
-    keys: createKeyCache(store, externalChanges, store.listServers === undefined ? Infinity : maxSilenceMs),
+    keys: new KeyCache(store, externalChanges, store.listServers === undefined ? Infinity : maxSilenceMs),
     externalChanges,
     ...limits,
   };

@@ -19,64 +19,76 @@ const maxUnknownSecrets = 10_000;
  * Where the store has not answered for `maxSilenceMs`, a key may have been revoked meanwhile: then `find` throws
  * `KeyStatusUnknownError`.
  */
-export function createKeyCache(
-  store: Pick<KeyStore, "findKey">,
-  changes: Pick<ExternalChangeWatcher, "subscribe" | "silenceMs">,
-  maxSilenceMs = Infinity,
-): KeyFinder {
-  const known = new BoundedMap<FoundKey>(maxSecrets);
-  const unknown = new BoundedMap<true>(maxUnknownSecrets);
-  const lookUps = new Map<string, Promise<FoundKey | undefined>>();
-  let generation = 0;
-  changes.subscribe("keys", () => {
-    generation += 1;
-    known.clear();
-    unknown.clear();
-    lookUps.clear();
-  });
+export class KeyCache implements KeyFinder {
+  readonly #store: Pick<KeyStore, "findKey">;
+  readonly #changes: KeyChanges;
+  readonly #maxSilenceMs: number;
+  readonly #known = new BoundedMap<FoundKey>(maxSecrets);
+  readonly #unknown = new BoundedMap<true>(maxUnknownSecrets);
+  readonly #lookUps = new Map<string, Promise<FoundKey | undefined>>();
+  /** Counts how often everything was forgotten. A look-up that began before is not remembered. */
+  #generation = 0;
 
-  async function lookUp(secret: string): Promise<FoundKey | undefined> {
-    const startedIn = generation;
-    try {
-      const found = await store.findKey(hashSecret(secret));
-      if (startedIn === generation) {
-        if (found === undefined) {
-          unknown.set(secret, true);
-        } else {
-          known.set(secret, found);
-        }
-      }
-      return found;
-    } finally {
-      if (startedIn === generation) {
-        lookUps.delete(secret);
-      }
-    }
+  constructor(store: Pick<KeyStore, "findKey">, changes: KeyChanges, maxSilenceMs: number) {
+    this.#store = store;
+    this.#changes = changes;
+    this.#maxSilenceMs = maxSilenceMs;
+    changes.subscribe("keys", () => this.#forget());
   }
 
-  function lookUpOnce(secret: string): Promise<FoundKey | undefined> {
-    const underWay = lookUps.get(secret);
+  async find(secret: string): Promise<FoundKey | undefined> {
+    if (this.#maxSilenceMs !== Infinity && this.#changes.silenceMs() > this.#maxSilenceMs) {
+      throw new KeyStatusUnknownError();
+    }
+    const found = this.#known.get(secret);
+    if (found !== undefined || !isSecret(secret) || this.#unknown.get(secret) !== undefined) {
+      return found;
+    }
+    return this.#lookUpOnce(secret);
+  }
+
+  #lookUpOnce(secret: string): Promise<FoundKey | undefined> {
+    const underWay = this.#lookUps.get(secret);
     if (underWay !== undefined) {
       return underWay;
     }
-    const found = lookUp(secret);
-    lookUps.set(secret, found);
+    const found = this.#lookUp(secret);
+    this.#lookUps.set(secret, found);
     return found;
   }
 
-  return {
-    async find(secret) {
-      if (maxSilenceMs !== Infinity && changes.silenceMs() > maxSilenceMs) {
-        throw new KeyStatusUnknownError();
+  async #lookUp(secret: string): Promise<FoundKey | undefined> {
+    const startedIn = this.#generation;
+    try {
+      const found = await this.#store.findKey(hashSecret(secret));
+      if (startedIn === this.#generation) {
+        this.#remember(secret, found);
       }
-      const found = known.get(secret);
-      if (found !== undefined || !isSecret(secret) || unknown.get(secret) !== undefined) {
-        return found;
+      return found;
+    } finally {
+      if (startedIn === this.#generation) {
+        this.#lookUps.delete(secret);
       }
-      return lookUpOnce(secret);
-    },
-  };
+    }
+  }
+
+  #remember(secret: string, found: FoundKey | undefined): void {
+    if (found === undefined) {
+      this.#unknown.set(secret, true);
+    } else {
+      this.#known.set(secret, found);
+    }
+  }
+
+  #forget(): void {
+    this.#generation += 1;
+    this.#known.clear();
+    this.#unknown.clear();
+    this.#lookUps.clear();
+  }
 }
+
+type KeyChanges = Pick<ExternalChangeWatcher, "subscribe" | "silenceMs">;
 
 /** A map that forgets its oldest entry when it is full. */
 class BoundedMap<Value> extends Map<string, Value> {

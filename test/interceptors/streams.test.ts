@@ -11,7 +11,7 @@ import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
 import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
 import { Call, type StreamCallResponse } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
-import { createKeyCache } from "../../src/storage/key-cache.ts";
+import { KeyCache } from "../../src/storage/key-cache.ts";
 import { createExchange } from "../gateway/fixture.ts";
 import { createKey } from "../storage/samples.ts";
 
@@ -55,9 +55,10 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
   const answers = [lookUp.promise];
   const listeners: (() => void)[] = [];
   const changeKeys = () => listeners.map((listener) => listener());
-  const keys = createKeyCache(
+  const keys = new KeyCache(
     { findKey: async () => answers.shift() ?? revoked },
     { subscribe: (_topic, listener) => listeners.push(listener), silenceMs: () => 0 },
+    Infinity,
   );
   const identify = createIdentify(keys, Date.now);
   const streams = createStreams({ identify, onKeysChanged: (listener) => listeners.push(listener) });

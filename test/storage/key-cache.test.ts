@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
 import { type FoundKey, hashSecret, mintSecret } from "../../src/domain/key.ts";
 import type { KeyFinder } from "../../src/domain/store.ts";
-import { createKeyCache } from "../../src/storage/key-cache.ts";
+import { KeyCache } from "../../src/storage/key-cache.ts";
 import { createKey } from "./samples.ts";
 
 const secret = mintSecret(randomBytes);
@@ -36,7 +36,7 @@ beforeEach(() => {
     },
     silenceMs: () => silenceMs,
   };
-  keys = createKeyCache(store, changes, 5_000);
+  keys = new KeyCache(store, changes, 5_000);
 });
 
 it("looks a key up once, until keys change", async () => {
