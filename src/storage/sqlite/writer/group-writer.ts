@@ -35,7 +35,7 @@ const appliedPerClosingStep = 4_096;
 
 /** How a group is written. */
 export interface GroupWriterOptions {
-  /** See `StockApplier`. */
+  /** See `StockApplier`. Only tests set it. */
   readonly mostUnapplied?: number | undefined;
   /** The clock by which writes happen that have waited. Without it each happens at the time that it names. */
   readonly clock?: (() => number) | undefined;
@@ -141,30 +141,24 @@ export class GroupWriter {
   }
 
   #commit(parts: readonly (readonly QueuedCommand[])[], tasks: readonly Task[], runPart: RunPart): WrittenGroup {
-    const counters = new Set<ChangeCounter>();
-    let workedAtMs = 0;
-    const done = this.#transact(() => {
-      // Before the group's own changes, which do not count as own ones until they are committed.
-      const tokens = runPart(() => ({ value: tasks.some(asksForTokens) ? this.#changes.tokens() : undefined }));
-      const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
-      const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, tokens, runPart);
-      for (const counter of counters) {
-        countChange(this.#connection, counter);
-      }
-      this.#applier.applyInGroup(this.#cache.changes);
-      workedAtMs = performance.now();
-      return { ...toAnswers(results), ...ofTasks };
-    });
-    const syncMs = performance.now() - workedAtMs;
-    const { answers, commandOutcomes, outcomes = [], petIds = noPets, head = lastRevision(answers) } = done;
+    const result = this.#transact(() => this.#run(parts, tasks, runPart));
+    const syncMs = performance.now() - result.workedAtMs;
+    const { answers, petIds, counters } = result;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
-    const totals = { commandCount: answers.length, lineage: this.#cache.lineage, revision: head };
-    const size = answers.length + tasks.filter((task) => !asksForTokens(task)).length;
-    const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
-    return {
-      answers,
-      message: { ...totals, size, syncMs, ...(!isPlain && { others: { commandOutcomes, tasks: outcomes, petIds } }) },
-    };
+    return { answers, message: toMessage(result, { tasks, lineage: this.#cache.lineage, syncMs }) };
+  }
+
+  #run(parts: readonly (readonly QueuedCommand[])[], tasks: readonly Task[], runPart: RunPart): GroupResult {
+    const counters = new Set<ChangeCounter>();
+    // Before the group's own changes, which do not count as own ones until they are committed.
+    const tokens = runPart(() => ({ value: tasks.some(asksForTokens) ? this.#changes.tokens() : undefined }));
+    const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
+    const ofTasks = tasks.length === 0 ? noTasks : this.#runTasks(tasks, counters, tokens, runPart);
+    for (const counter of counters) {
+      countChange(this.#connection, counter);
+    }
+    this.#applier.applyInGroup(this.#cache.changes);
+    return { ...toAnswers(results), ...ofTasks, counters, workedAtMs: performance.now() };
   }
 
   readonly #runWithAll: RunPart = (run) => {
@@ -205,14 +199,14 @@ export class GroupWriter {
     return results;
   }
 
-  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, tokens: WriteOutcome, runPart: RunPart) {
+  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, tokens: WriteOutcome, runPart: RunPart): TaskResults {
     const { changes } = this.#cache;
-    const outcomes = tasks.map((task) =>
+    const taskOutcomes = tasks.map((task) =>
       asksForTokens(task) ? tokens : runPart(() => this.#runWrite(task, counters)),
     );
     const petIds = this.#cache.changedPetIds(changes);
     // Asked for the head, the cache reads all unapplied changes: a task that concerns no stock does without.
-    return { outcomes, petIds, head: petIds.length === 0 ? undefined : Number(this.#cache.head) };
+    return { taskOutcomes, petIds, head: petIds.length === 0 ? undefined : Number(this.#cache.head) };
   }
 
   #runWrite({ name, args: given }: WriteTask, counters: Set<ChangeCounter>): WriteOutcome {
@@ -230,7 +224,41 @@ function asksForTokens(task: Task): task is TokensTask {
   return task.name === "changeTokens";
 }
 
-const noPets = new BigInt64Array();
+/** What the tasks of a group have done. */
+interface TaskResults {
+  readonly taskOutcomes: readonly WriteOutcome[];
+  /** See `OtherOutcomes`. */
+  readonly petIds: BigInt64Array;
+  /** The newest revision, if tasks have changed stock. */
+  readonly head: number | undefined;
+}
+
+const noTasks: TaskResults = { taskOutcomes: [], petIds: new BigInt64Array(), head: undefined };
+
+/** What a group has done in its transaction. */
+interface GroupResult extends TaskResults {
+  readonly answers: readonly QueuedAnswer[];
+  /** See `OtherOutcomes`. */
+  readonly commandOutcomes: readonly WriteOutcome[];
+  readonly counters: ReadonlySet<ChangeCounter>;
+  /** When the work was done, by `performance.now()`. The commit and its sync follow. */
+  readonly workedAtMs: number;
+}
+
+function toMessage(
+  { answers, commandOutcomes, taskOutcomes, petIds, head }: GroupResult,
+  { tasks, lineage, syncMs }: { readonly tasks: readonly Task[]; readonly lineage: string; readonly syncMs: number },
+): CommittedWrites {
+  const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
+  return {
+    commandCount: answers.length,
+    lineage,
+    revision: head ?? lastRevision(answers),
+    size: answers.length + tasks.filter((task) => !asksForTokens(task)).length,
+    syncMs,
+    others: isPlain ? undefined : { commandOutcomes, tasks: taskOutcomes, petIds },
+  };
+}
 
 /** A part of a group has failed, and may have left half of its work behind. */
 class FailedPart extends Error {}
