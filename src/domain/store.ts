@@ -24,8 +24,8 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
    * A whole record replaces the one with its id, a pet's stock included. A record with some of its fields changes these
    * alone; it throws `UnknownRecordError` where no record has its id. Of several records with one id the later wins. An
    * order may name a pet that is not in the store. Others can write while the input is read. The history gets one
-   * change for each pet whose quantity or status is written, even if the quantity stays the same. Their time is `nowMs`,
-   * or else that of the writing by the clock of the store.
+   * change for each pet whose quantity or status is written, even if the quantity stays the same. Their time is that of
+   * the writing by the clock of the store, unless a test gives `nowMs`.
    */
   importAll(imports: Imports, nowMs?: number): Promise<ImportResult>;
   /**

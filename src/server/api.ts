@@ -62,7 +62,10 @@ export interface ApiOptions {
   /** Is told how long changes took to reach all streams, in milliseconds. */
   readonly observeLag: (lagMs: number) => void;
   readonly enforceSunset: boolean;
-  /** See every call before its message is read; none by default. The first one is the outermost. */
+  /**
+   * See every call before its message is read; none by default. The first one is the outermost. These and the next are
+   * for who embeds the API: the server itself gives none. docs/decisions.md says how Connect's interceptors take part.
+   */
   readonly callInterceptors?: readonly Interceptor[];
   /** See admitted calls with their messages, before validation; none by default. */
   readonly messageInterceptors?: readonly Interceptor[];

@@ -38,6 +38,7 @@ export class InventoryListCache implements StockListener {
   #misses = 0;
   #pagesMade = 0;
 
+  /** Only tests give `pagesPerSegment`. */
   constructor(source: Omit<ListSource, "pagesPerSegment">, pagesPerSegment = usualPagesPerSegment) {
     this.#source = {
       ...source,

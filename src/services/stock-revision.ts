@@ -41,7 +41,7 @@ export class StockRevision {
   /** Whether others may have changed the stock in a way that the history does not tell of. */
   #isUncounted = false;
 
-  constructor(store: HistoryFollowing, listener: StockListener, isShared = false) {
+  constructor(store: HistoryFollowing, listener: StockListener, isShared: boolean) {
     this.#store = store;
     this.#listener = listener;
     this.#isShared = isShared;

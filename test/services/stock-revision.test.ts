@@ -31,6 +31,7 @@ class TestHistory {
         changed: (petId, revision) => this.heard.push(`${revision}: ${petId}`),
         allChanged: (revision) => this.heard.push(`${revision}: all`),
       },
+      false,
     );
     this.revision.onRestart((revision) => this.heard.push(`${revision}: restart`));
   }

@@ -39,7 +39,7 @@ function count(): void {
 
 function createFeed(): StockFeed {
   const listener = { changed: () => {}, allChanged: () => {} };
-  return new StockFeed(opened.store, new StockRevision(opened.store, listener), () => {});
+  return new StockFeed(opened.store, new StockRevision(opened.store, listener, false), () => {});
 }
 
 /** Reads changes as fast as they come, until there have been so many. */
@@ -102,7 +102,7 @@ describe("streams that catch up", () => {
   });
 
   it("end with CURSOR_EXPIRED where a server has stood still while others deleted their next changes", async () => {
-    const stock = new StockRevision(opened.store, { changed: () => {}, allChanged: () => {} });
+    const stock = new StockRevision(opened.store, { changed: () => {}, allChanged: () => {} }, false);
     const feed = new StockFeed(opened.store, stock, () => {});
     const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs: () => 0 });
     const call = { signal: new AbortController().signal } as Call;

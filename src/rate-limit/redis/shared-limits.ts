@@ -35,8 +35,6 @@ export interface SharedLimitsOptions {
   /** Is called with the reason when the store has not taken the counts. They are saved again. */
   readonly report: (reason: unknown) => void;
   readonly observer: LinkObserver;
-  /** Only tests give others than `createScripts()`. */
-  readonly scripts?: ReturnType<typeof createScripts>;
 }
 
 /** Limits that Valkey counts for all servers together. */
@@ -57,10 +55,15 @@ export interface SharedLimits {
  * used.
  */
 export async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
-  const { url, isFallbackLocal, store, decided, report, observer, scripts = createScripts() } = options;
+  const { url, isFallbackLocal, store, decided, report, observer } = options;
   const target = parseTarget(url);
   const link = new ValkeyLink({ open: (signal) => openConnection(target, signal), observer });
-  const counting = new Counting({ link, clock: new SharedClock(options.clock), scripts, isFallbackLocal });
+  const counting = new Counting({
+    link,
+    clock: new SharedClock(options.clock),
+    scripts: createScripts(),
+    isFallbackLocal,
+  });
   const places = new SharedStreamPlaces(counting);
   await link.start();
   const cache = new UsageCache(store);

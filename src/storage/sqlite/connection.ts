@@ -5,7 +5,10 @@ import { storeUnavailable } from "../../domain/errors.ts";
 export type Value = bigint | number | string | Uint8Array | null;
 
 export interface ConnectionOptions {
-  /** How long to wait for the lock of another process, in milliseconds; 5,000 by default. */
+  /**
+   * How long to wait for the lock of another process, in milliseconds; 5,000 by default. For a whole store only tests
+   * set it.
+   */
   readonly busyTimeoutMs?: number | undefined;
 }
 
