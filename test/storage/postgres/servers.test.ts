@@ -56,11 +56,11 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     const { pathname } = new URL(database.url);
     await runSql(database.url, `ALTER DATABASE ${pathname.slice(1)} SET extra_float_digits = -15`);
     const store = await openPostgresStore(database.url);
-    const { clock, release } = await store.registerServer(optionsOf());
-    for (const timeMs of [await store.now(), clock()]) {
+    const registration = await store.registerServer(optionsOf());
+    for (const timeMs of [await store.now(), registration.clock()]) {
       expect(Math.abs(timeMs - Date.now())).toBeLessThan(5_000);
     }
-    await release();
+    await registration.release();
     await store.close();
   });
 
