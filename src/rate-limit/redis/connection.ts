@@ -76,7 +76,11 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
   let fault: Error | undefined;
   client.on("error", (error: Error) => {
     fault = error;
+    if (client instanceof Redis) {
+      ignoreFurtherErrors(client);
+    }
   });
+  client.on("+node", (node: Redis) => node.on("error", () => ignoreFurtherErrors(node)));
   client.on("close", () => lost.abort());
   client.on("end", () => lost.abort());
   try {
@@ -134,6 +138,14 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
     // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
+}
+
+/**
+ * Ignores what a socket reports after its first error. ioredis listens for the first one alone, and any other would end
+ * the process: TLS may report an alert after an untrusted certificate.
+ */
+function ignoreFurtherErrors({ stream }: { readonly stream?: Redis["stream"] }): void {
+  stream?.on("error", () => {});
 }
 
 /**
