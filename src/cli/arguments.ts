@@ -179,8 +179,11 @@ function isDecodable(text: string): boolean {
 /** The longest URL of a webhook, in characters. */
 const maxWebhookUrlLength = 2_048;
 
-/** Two slashes and a host. WHATWG's parser also accepts `http:host`, and a URL without a host. */
+/** Http or https, two slashes and a host. WHATWG's parser also accepts `http:host`, and a URL without a host. */
 const hasSlashes = /^https?:\/\/[^/?#\\]/i;
+
+/** A name, an IPv4 address, or an IPv6 address in brackets. WHATWG's parser also accepts other characters. */
+const hostForm = /^(\[[\da-f:]+\]|[\w-]+(\.[\w-]+)*\.?)$/;
 
 /** Characters that WHATWG's parser would drop: it removes line breaks and tabs, and trims spaces. */
 const hasBlanks = /[\0- \x7f]/;
@@ -191,11 +194,12 @@ const hasBlanks = /[\0- \x7f]/;
  */
 export function parseWebhookUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
-  const isPlain = url !== undefined && url.username === "" && url.password === "" && url.hash === "";
-  return isHttp && isPlain && text.length <= maxWebhookUrlLength && hasSlashes.test(text) && !hasBlanks.test(text)
-    ? url.href
-    : undefined;
+  const isWritten = text.length <= maxWebhookUrlLength && hasSlashes.test(text) && !hasBlanks.test(text);
+  return url !== undefined && isWritten && canBePostedTo(url) ? url.href : undefined;
+}
+
+function canBePostedTo({ username, password, hostname, port, hash }: URL): boolean {
+  return username === "" && password === "" && hash === "" && hostForm.test(hostname) && port !== "0";
 }
 
 /** The largest file of settings, certificates or keys, in bytes. */

@@ -103,6 +103,9 @@ describe("webhooks create", () => {
   it.for([
     ["credentials", "https://user:pass@receiver.example/"],
     ["no host", "https:///stock"],
+    ["no name as its host", "http://*/"],
+    ["an empty label in its host", "http://receiver..example/"],
+    ["port 0", "https://receiver.example:0/"],
     ["another scheme", "file:///etc/passwd"],
     ["a fragment", "https://receiver.example/#a"],
     ["a line break", "https://receiver.example/a\nb"],
@@ -120,6 +123,14 @@ describe("webhooks create", () => {
     expect(stderr).not.toContain("pass@");
     expect(readdirSync(cwd)).toEqual([]);
   });
+
+  it.for(["http://[2001:db8::1]:8080/", "https://my_receiver/", "https://a-b.example./"])(
+    "takes the URL %s",
+    async (good) => {
+      const { code, stdout } = await run(await createDb(), "create", "--url", good, "--json");
+      expect([code, JSON.parse(stdout).url]).toEqual([0, good]);
+    },
+  );
 
   it.for(["2130706433", "0x7f.1", "[::ffff:10.0.0.1]", "localhost"])(
     "warns of an address that is not public: %s",
