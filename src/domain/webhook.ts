@@ -62,6 +62,9 @@ export function stateOfWebhook({ paused, progress }: Pick<Webhook, "paused" | "p
   return progress.failingSinceMs === undefined ? "active" : "failing";
 }
 
+/** How many pets a webhook may name: as many as a watch. Source: docs/contract.md#command-line */
+export const maxWebhookPets = 100;
+
 /** How many changes one delivery carries at most. Source: docs/contract.md#webhooks */
 export const maxDeliveredChanges = 100;
 

@@ -5,6 +5,7 @@ import type { Store } from "../../domain/store.ts";
 import {
   formerSecretMs,
   keptAttempts,
+  maxWebhookPets,
   mintSigningSecret,
   mintWebhookId,
   newProgress,
@@ -83,9 +84,12 @@ interface CreateOptions {
 }
 
 async function createWebhook(options: CreateOptions): Promise<void> {
-  const { url, secretKey } = options;
+  const { url, secretKey, pet = [] } = options;
   if (url === undefined) {
     throw usageFailure("name the URL of the receiver, with --url https://…");
+  }
+  if (pet.length > maxWebhookPets) {
+    throw usageFailure(`name at most ${maxWebhookPets} pets with --pet, or none for the changes of all`);
   }
   const id = mintWebhookId(randomBytes);
   const secret = mintSigningSecret(randomBytes);

@@ -150,6 +150,11 @@ describe("webhooks create", () => {
     [["--url", url, "--pet", "x"], 2, "option '--pet <id>' argument 'x' is invalid. It must be the id of a pet"],
     [["--url", url, "--from", "then"], 2, "option '--from <place>' argument 'then' is invalid. Allowed choices are"],
     [["--url", url, "--pet", "404404"], 1, "There is no pet 404404."],
+    [
+      ["--url", url, "--pet", Array.from({ length: 101 }, (_, id) => id).join(",")],
+      2,
+      "name at most 100 pets with --pet, or none for the changes of all",
+    ],
   ])("refuses flags: %j", async ([flags, code, message]) => {
     const db = await createDb();
     const result = await run(db, "create", ...flags);
