@@ -99,6 +99,7 @@ const styles = [
   "fields",
   "answer",
   "live",
+  "forced",
   "print",
 ];
 

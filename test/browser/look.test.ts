@@ -231,6 +231,24 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     expect(await page.evaluate(ground)).toBe(light);
   });
 
+  it("tells what is selected, also in the colours that a system forces", async () => {
+    const { page } = await visit(await stage.createReader({ forcedColors: "active" }), stage.docs);
+    await page.keyboard.press("/");
+    await page.locator("nav a[aria-current]").waitFor();
+    for (const [kind, selected] of [
+      ["nav li a", "[aria-current]"],
+      ["[role=tab]", "[aria-selected=true]"],
+      ["dialog.search li", "[aria-selected=true]"],
+    ]) {
+      // Without the opacity, as what has no ground differs in that alone.
+      const colour = (selector: string) =>
+        page.evaluate(
+          `getComputedStyle(document.querySelector("${selector}")).backgroundColor.match(/\\d+/g).slice(0, 3)`,
+        );
+      expect([kind, await colour(`${kind}${selected}`)]).not.toEqual([kind, await colour(`${kind}:not(${selected})`)]);
+    }
+  });
+
   it("lets the keyboard skip the navigation, and shows the focus", async () => {
     const { page } = await visit(await stage.createReader(), stage.docs);
     await page.keyboard.press("Tab");
