@@ -94,13 +94,11 @@ export async function showMigration<R>(location: string, open: (report?: ReportP
 }
 
 /** Returns what an import into the store would do. Changes nothing, and creates no store. */
-export async function previewImport(location: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
+export async function previewImport(location: string, imports: Imports): Promise<ImportResult> {
   if (isPostgresUrl(location)) {
-    const { previewImportInto: preview } = await import("../storage/postgres/import.ts");
-    return preview(location, imports, { ifMissing });
+    return (await import("../storage/postgres/import.ts")).previewImportInto(location, imports);
   }
-  const { previewImportInto } = await import("../storage/sqlite/import.ts");
-  return previewImportInto(location, imports, { ifMissing });
+  return (await import("../storage/sqlite/import.ts")).previewImportInto(location, imports);
 }
 
 /** Looks for faults in the store, a line for each. See `StoreMaintenance.check`. */

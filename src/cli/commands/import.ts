@@ -8,7 +8,7 @@ import { usageFailure } from "../failure.ts";
 import { interruptibly } from "../long-work.ts";
 import { openRecordFile, type RecordFile } from "../record-file.ts";
 import { fileName } from "../settings/value-type.ts";
-import { type IfMissing, previewImport, withStore } from "../store.ts";
+import { previewImport, withStore } from "../store.ts";
 
 /** `petstore import [FILE] [--orders FILE]`: pets and orders from files into the store. */
 export function addImport(program: Command): void {
@@ -78,21 +78,19 @@ async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise
  */
 async function runImport(db: string, files: Files, isDryRun: boolean): Promise<ImportResult> {
   const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
-  // A file that only changes existing records is of no use in a new store.
-  const ifMissing = areWhole.includes(false) ? "refuse" : "create";
   const read = (action: string) => ({ pets: files.pets?.read(action), orders: files.orders?.read(action) });
   if (isDryRun) {
-    return previewImport(db, ifMissing, read("importing"));
+    return previewImport(db, read("importing"));
   }
-  if (ifMissing === "refuse") {
-    // Some records may be unknown to the store.
-    await previewImport(db, ifMissing, read("checking"));
+  if (areWhole.includes(false)) {
+    // Some records may be unknown to the store. They all are where there is no store.
+    await previewImport(db, read("checking"));
   }
-  return importInto(db, ifMissing, read("importing"));
+  return importInto(db, read("importing"));
 }
 
-function importInto(db: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
-  return withStore(db, ifMissing, (store) => store.importAll(imports));
+function importInto(db: string, imports: Imports): Promise<ImportResult> {
+  return withStore(db, "create", (store) => store.importAll(imports));
 }
 
 /** Reads all records. Returns whether all of them have all fields. Throws a `Failure` for a bad one. */

@@ -21,9 +21,9 @@ import {
 import { anyWriter, countChanges } from "./change-tokens.ts";
 import { Connection, importLock, type Queryable } from "./connection/connection.ts";
 import { copyRows } from "./connection/copy-rows.ts";
-import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
+import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
 import { fromDriverError } from "./connection/errors.ts";
-import { assertSupported, commitOrDoubt, identify, lookInto, type PrepareOptions } from "./database.ts";
+import { assertSupported, commitOrDoubt, identify, lookInto } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
 import { readClock } from "./servers.ts";
 import { lockHead } from "./writer/round-trips.ts";
@@ -54,19 +54,12 @@ export function importAll(address: DatabaseAddress, imports: Imports, nowMs?: nu
  * Returns what an import into a database would do, and changes nothing: makes no store, and migrates none. Throws what
  * the import would throw, and `DatabaseError`.
  */
-export async function previewImportInto(
-  url: string,
-  imports: Imports,
-  { ifMissing = "create" }: Pick<PrepareOptions, "ifMissing"> = {},
-): Promise<ImportResult> {
+export async function previewImportInto(url: string, imports: Imports): Promise<ImportResult> {
   const address = parseDatabaseUrl(url);
   const version = await lookInto(address, async (connection) => {
     await assertSupported(connection, address);
     return identify(connection, address);
   });
-  if (version === 0 && ifMissing === "refuse") {
-    throw new DatabaseError(`${address.shown}: there is no such store`);
-  }
   return staging(address, imports, async (connection) => {
     // Where there is no store, the transaction makes one. It is not committed.
     await takeSteps(connection, version);

@@ -21,7 +21,7 @@ import {
 } from "../staged-import.ts";
 import { countChange } from "./change-tokens.ts";
 import { Connection, fromDriverError, type Value } from "./connection.ts";
-import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";
+import { assertUsable, openDatabase } from "./database.ts";
 import { headOf } from "./history-bounds.ts";
 import { migrate } from "./migrations.ts";
 import { applyAll, changesPerMark, markApplied } from "./stock.ts";
@@ -71,12 +71,8 @@ function describe(connection: Connection): ImportResult {
  * Returns what an import into the store in a file would do, and changes nothing: creates no store, and migrates none.
  * Throws what the import would throw, and `StoreFileError`.
  */
-export async function previewImportInto(
-  file: string,
-  imports: Imports,
-  { ifMissing = "create" }: Pick<DatabaseOptions, "ifMissing"> = {},
-): Promise<ImportResult> {
-  const connection = openForPreview(file, ifMissing);
+export async function previewImportInto(file: string, imports: Imports): Promise<ImportResult> {
+  const connection = openForPreview(file);
   try {
     return await previewImport(connection, imports);
   } catch (error) {
@@ -87,10 +83,9 @@ export async function previewImportInto(
 }
 
 /** Opens the store. Where the import would create one, opens an empty store in memory. */
-function openForPreview(file: string, ifMissing: "create" | "refuse"): Connection {
+function openForPreview(file: string): Connection {
   try {
-    const isToBeMade = ifMissing === "create" && !existsSync(file);
-    return (isToBeMade ? undefined : openExisting(file)) ?? openEmpty();
+    return (existsSync(file) ? openExisting(file) : undefined) ?? openEmpty();
   } catch (error) {
     throw toStoreFileError(error, file);
   }

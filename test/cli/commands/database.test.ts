@@ -69,6 +69,12 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
   it("needs a store, which import, keys create and serve make", async () => {
     expect(await run("keys", "list")).toMatchObject({ code: 1, stderr: expect.stringContaining("no such store") });
     const file = join(createFolder(), "pets.csv");
+    writeFileSync(file, "id,quantity\n7,1\n");
+    for (const flags of [[], ["--dry-run"]]) {
+      const refusal = expect.stringContaining("pets.csv:2: there is no pet 7, and a new one needs all of id,name");
+      expect(await run("import", file, ...flags)).toMatchObject({ code: 1, stderr: refusal });
+      expect(await run("keys", "list")).toMatchObject({ code: 1, stderr: expect.stringContaining("no such store") });
+    }
     writeFileSync(file, "id,name,category,photoUrls,tags,status,quantity\n7,Rex,dog,a;b,,sold,-5\n");
     expect((await run("import", file, "--dry-run")).stdout).toBe("would import 1 pet: 1 created\n");
     expect(await run("import", file)).toMatchObject({

@@ -238,7 +238,8 @@ describe("some columns alone", () => {
 
   it("make no store", async () => {
     const cwd = createFiles({ "stock.csv": stock("7,1\n") });
-    const refusal = { code: 1, stdout: "", stderr: "petstore: data/petstore.db: there is no such store\n" };
+    const line = `stock.csv:2: there is no pet 7, and a new one needs all of ${petColumns.trimEnd()}`;
+    const refusal = { code: 1, stdout: "", stderr: `petstore: ${line}\n` };
     expect(await petstore(["import", "stock.csv"], { cwd })).toEqual(refusal);
     expect(await petstore(["import", "stock.csv", "--dry-run"], { cwd })).toEqual(refusal);
     expect(readdirSync(cwd)).toEqual(["stock.csv"]);
