@@ -6,23 +6,27 @@ const byteOrderMark = "\ufeff";
 
 /**
  * Decodes UTF-8 as it arrives, without the byte order mark. Throws `RecordError`, with the line, at the first byte that
- * is not UTF-8. A replacement with U+FFFD would import something else than the file says.
+ * is not UTF-8, and for UTF-16. A replacement with U+FFFD would import something else than the file says.
  */
 export async function* decodeUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let line = 1;
-  let atStart = true;
+  let length = 0;
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
     const end = lastBoundary(bytes);
     const text = decode(bytes.subarray(0, end), line);
     rest = bytes.subarray(end);
+    // In UTF-16 one of the first two bytes is a NUL, as a file begins with ASCII.
+    if (text.slice(0, Math.max(2 - length, 0)).includes("\0")) {
+      throw notUtf8(line);
+    }
     line += countNewlines(text);
     if (text === "") {
       continue;
     }
-    yield atStart && text.startsWith(byteOrderMark) ? text.slice(1) : text;
-    atStart = false;
+    yield length === 0 && text.startsWith(byteOrderMark) ? text.slice(1) : text;
+    length += text.length;
   }
   if (rest.length > 0) {
     throw notUtf8(line);
