@@ -59,6 +59,24 @@ describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
     expect(await results(page)).toContain(title);
   });
 
+  it("finds places by other words for them, and by short ones only where they begin a word", async () => {
+    const { page } = await visit(await stage.createReader(), stage.docs);
+    await page.keyboard.press("/");
+    for (const [text, titles] of [
+      ["oversell", ["Adjust inventory", "Holds"]],
+      ["Overselling", ["Adjust inventory", "Holds"]],
+      ["sse", ["Watch stock changes"]],
+      ["idempotent", ["Sending a write again"]],
+      ["duplicate", ["Sending a write again"]],
+      ["CORS", ["Keep it secret"]],
+      ["uet", []],
+      [".*", []],
+    ] as const) {
+      await page.locator("dialog input").fill(text);
+      expect([text, await results(page)]).toEqual([text, titles]);
+    }
+  });
+
   it("says that nothing is found, and closes with Escape", async () => {
     const { page } = await visit(await stage.createReader(), stage.docs);
     await page.getByRole("button", { name: "Search" }).click();
