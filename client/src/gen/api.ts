@@ -797,7 +797,8 @@ export interface Availability {
   held: bigint;
 
   /**
-   * What is left: `quantity` less `held`. It is negative where the stock was set below what is held.
+   * What is left: `quantity` less `held`, and no less than the smallest int64. It is negative where the stock was set
+   * below what is held.
    */
   available: bigint;
 }

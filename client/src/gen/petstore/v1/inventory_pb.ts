@@ -262,7 +262,8 @@ export type Availability = Message<"petstore.v1.Availability"> & {
   held: bigint;
 
   /**
-   * What is left: `quantity` less `held`. It is negative where the stock was set below what is held.
+   * What is left: `quantity` less `held`, and no less than the smallest int64. It is negative where the
+   * stock was set below what is held.
    *
    * @generated from field: int64 available = 4;
    */
