@@ -284,6 +284,37 @@ function lengthOf(step: number): number {
   return banLengthsMs[step - 1] ?? longestMs;
 }
 
+/**
+ * Counts requests, and decides whether each one is admitted. A method whose name ends in `Now` returns undefined, and
+ * charges nothing, if the counts have to be fetched. The method without `Now` fetches them, and rejects with
+ * `UNAVAILABLE` if it gets no answer.
+ */
+export interface RateLimiter {
+  readonly keys: KeyLimiter;
+  readonly anonymous: AddressLimiter;
+}
+
+/** Counts the requests of each key. */
+export interface KeyLimiter {
+  /** Decides on a request that is made with a key, and charges it. */
+  decideNow(key: Key): RateLimitDecision | undefined;
+  decide(key: Key): Promise<RateLimitDecision>;
+  /** Describes the limits of a key, and charges nothing. It counts as the key's last use. */
+  describeNow(key: Key): KeyLimits | undefined;
+  describe(key: Key): Promise<KeyLimits>;
+  /** Notes that a key has called a deprecated method, by its full name. The key has been decided on before. */
+  noteDeprecatedCall(key: Key, method: string): void;
+}
+
+/** Counts requests without a valid key by the client's network. */
+export interface AddressLimiter {
+  /** Decides on a request from an address, and charges it. */
+  decideNow(address: string): RateLimitDecision | undefined;
+  decide(address: string): Promise<RateLimitDecision>;
+  /** Describes the limits of an address, and charges nothing. */
+  describe(address: string): Promise<RateLimitDecision>;
+}
+
 /** The decision on a request, as its answer shows it. */
 export interface RateLimitDecision {
   readonly outcome: "admitted" | "refused" | "banned";

@@ -1,10 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
+import type { KeyLimiter } from "../domain/limits.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/endpoint.ts";
 import { callerKey } from "./auth.ts";
-import type { RateLimiter } from "./limits.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
 
 /**
@@ -13,7 +13,7 @@ import { operationOf, referenceAnchor } from "./operation.ts";
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
-export function deprecationInterceptor(keys: Pick<RateLimiter["keys"], "noteDeprecatedCall">): CallInterceptor {
+export function deprecationInterceptor(keys: Pick<KeyLimiter, "noteDeprecatedCall">): CallInterceptor {
   return {
     wrap(next, method) {
       const deprecation = operationOf(method)?.deprecation;

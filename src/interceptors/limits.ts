@@ -7,36 +7,11 @@ import {
   rateLimitExceeded,
 } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import type { KeyLimits, RateLimitDecision } from "../domain/limits.ts";
+import type { KeyLimits, RateLimitDecision, RateLimiter } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
-
-/**
- * Counts requests, and decides whether each one is admitted. A method whose name ends in `Now` returns undefined, and
- * charges nothing, if the counts have to be fetched. The method without `Now` fetches them, and rejects with
- * `UNAVAILABLE` if it gets no answer.
- */
-export interface RateLimiter {
-  readonly keys: {
-    /** Decides on a request that is made with a key, and charges it. */
-    decideNow(key: Key): RateLimitDecision | undefined;
-    decide(key: Key): Promise<RateLimitDecision>;
-    /** Describes the limits of a key, and charges nothing. */
-    describeNow(key: Key): KeyLimits | undefined;
-    describe(key: Key): Promise<KeyLimits>;
-    /** Notes that a key has called a deprecated method. `method` is its full name. */
-    noteDeprecatedCall(key: Key, method: string): void;
-  };
-  readonly anonymous: {
-    /** Decides on a request without a valid key by the client's address, and charges it. */
-    decideNow(address: string): RateLimitDecision | undefined;
-    decide(address: string): Promise<RateLimitDecision>;
-    /** Describes the limits of an address, and charges nothing. */
-    describe(address: string): Promise<RateLimitDecision>;
-  };
-}
 
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
 export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });

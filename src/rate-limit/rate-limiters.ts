@@ -1,10 +1,12 @@
 import type { Key, Plan } from "../domain/key.ts";
 import {
+  type AddressLimiter,
   allowanceOf,
   decide,
   decideAnonymous,
   describeAnonymousLimits,
   describeLimits,
+  type KeyLimiter,
   type KeyLimits,
   type RateLimitDecision,
   type Window,
@@ -14,17 +16,7 @@ import { clientNetwork } from "../http/client-address.ts";
 import { saveRegularly, UsageCache } from "./usage-cache.ts";
 
 /** Counts the requests of each key, here or in Valkey, and saves to the store what it has counted. */
-export interface KeyRateLimiter {
-  /** Decides on a request, and charges it. Undefined if the key's counts are not in memory. */
-  decideNow(key: Key): RateLimitDecision | undefined;
-  /** As `decideNow`, once the counts are in memory. Rejects when the store cannot be read. */
-  decide(key: Key): Promise<RateLimitDecision>;
-  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Otherwise as `decideNow`. */
-  describeNow(key: Key): KeyLimits | undefined;
-  /** As `describeNow`, once the counts are in memory. Rejects when the store cannot be read. */
-  describe(key: Key): Promise<KeyLimits>;
-  /** Records that a key has called a deprecated method, given by its full name. The key has been decided on before. */
-  noteDeprecatedCall(key: Key, method: string): void;
+export interface KeyRateLimiter extends KeyLimiter {
   /** Counts no more, and resolves when the store has all counts. */
   close(): Promise<void>;
 }
@@ -77,18 +69,9 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
   };
 }
 
-/** Counts requests without a valid key by the client's network, in memory alone. */
-export interface AnonymousRateLimiter {
-  /** Decides on a request from an address, and charges it. */
-  decideNow(address: string): RateLimitDecision;
-  /** As `decideNow`: the counts are in memory, so there is nothing to wait for. */
-  decide(address: string): Promise<RateLimitDecision>;
-  /** Describes the limits of an address, and charges nothing. */
-  describe(address: string): Promise<RateLimitDecision>;
-}
-
 /**
- * Creates a limiter for requests without a valid key. `decided` is called with each decision.
+ * Creates a limiter for requests without a valid key, which counts in memory alone, and always decides at once.
+ * `decided` is called with each decision.
  *
  * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
  * store has said it does not know (see `KeyCache`). Any other key is looked up first, even when the network has
@@ -98,7 +81,7 @@ export interface AnonymousRateLimiter {
 export function createAnonymousRateLimiter(
   clock: () => number,
   decided?: (decision: RateLimitDecision) => void,
-): AnonymousRateLimiter {
+): AddressLimiter {
   const windows = new NetworkWindows();
   function decideNow(address: string): RateLimitDecision {
     const network = clientNetwork(address);

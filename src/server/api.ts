@@ -9,6 +9,7 @@ import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
 import { keptSinceMs } from "../domain/history.ts";
+import type { RateLimiter } from "../domain/limits.ts";
 import type { InventoryItem } from "../domain/pet.ts";
 import type { KeyFinder, Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
@@ -16,7 +17,7 @@ import { authInterceptor, callerKey, createIdentify, scopesInterceptor } from ".
 import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorStatuses, errorToRest, type Failure } from "../interceptors/errors.ts";
 import { idempotencyInterceptor, idempotencyKey } from "../interceptors/idempotency.ts";
-import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
+import { limitsInterceptor, limitsKey } from "../interceptors/limits.ts";
 import { eventsOf, headerOf, locationOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";

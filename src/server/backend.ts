@@ -1,7 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
+import type { RateLimiter } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
 import { isPostgresUrl, type KeyFinder, type ReportProgress, type Store } from "../domain/store.ts";
-import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
 import { failureReportMs } from "../observability/call-observer.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
-import type { RateLimitDecision } from "../domain/limits.ts";
+import type { RateLimitDecision, RateLimiter } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
 import { errorAnswer } from "../gateway/rest-call.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { errorCodeOf, errorToRest, toConnectError } from "../interceptors/errors.ts";
-import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
+import { appendLimits, limitError } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Page } from "../reference/asset.ts";

@@ -2,10 +2,10 @@ import { createContextValues } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { apiKeyInvalid, storeUnavailable } from "../../src/domain/errors.ts";
-import type { RateLimitDecision } from "../../src/domain/limits.ts";
+import type { RateLimitDecision, RateLimiter } from "../../src/domain/limits.ts";
 import { HeaderList } from "../../src/http/header-list.ts";
 import { callerKey } from "../../src/interceptors/auth.ts";
-import { limitsInterceptor, type RateLimiter } from "../../src/interceptors/limits.ts";
+import { limitsInterceptor } from "../../src/interceptors/limits.ts";
 import type { Call } from "../../src/rpc/call.ts";
 
 const shown = {

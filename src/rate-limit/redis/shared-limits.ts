@@ -1,5 +1,6 @@
 import type { Key, Plan } from "../../domain/key.ts";
 import {
+  type AddressLimiter,
   allowanceOf,
   anonymousLimit,
   decide,
@@ -40,7 +41,7 @@ export interface SharedLimitsOptions {
 /** Limits that Valkey counts for all servers together. */
 export interface SharedLimits {
   readonly keys: KeyRateLimiter;
-  readonly anonymous: SharedAnonymousRateLimiter;
+  readonly anonymous: AddressLimiter;
   readonly places: SharedStreamPlaces;
   /** Whether Valkey answers, as far as is known. */
   readonly isConnected: boolean;
@@ -188,27 +189,14 @@ function usageName(keyId: string): string {
   return `petstore:{${keyId}}:usage`;
 }
 
-/** Counts requests without a valid key by the client's network, for all servers together. */
-interface SharedAnonymousRateLimiter {
-  /**
-   * Decides on a request from an address, and charges it, while this server counts by itself. Undefined if Valkey must
-   * be asked.
-   */
-  decideNow(address: string): RateLimitDecision | undefined;
-  /**
-   * Decides on a request from an address, and charges it. Rejects with `UNAVAILABLE` if Valkey gives no answer and this
-   * server must not count by itself.
-   */
-  decide(address: string): Promise<RateLimitDecision>;
-  /** Describes the limits of an address, and charges nothing. Otherwise as `decide`. */
-  describe(address: string): Promise<RateLimitDecision>;
-}
-
-/** Creates a limiter whose counts Valkey keeps. `decided` is called with each decision. */
+/**
+ * Creates a limiter of addresses whose counts Valkey keeps, for all servers together. It decides at once while this
+ * server counts by itself. `decided` is called with each decision.
+ */
 function createSharedAnonymousRateLimiter(
   counting: Counting,
   decided?: (decision: RateLimitDecision) => void,
-): SharedAnonymousRateLimiter {
+): AddressLimiter {
   const { clock, scripts, questions } = counting;
   const windows = new NetworkWindows();
 
