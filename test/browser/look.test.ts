@@ -57,6 +57,11 @@ const cutBelow = `[...document.querySelectorAll(".panel, .answer")].filter(
   ({ clientHeight, scrollHeight }) => clientHeight > 0 && scrollHeight > clientHeight,
 ).map((element) => element.outerHTML.slice(0, 120))`;
 
+/** Copy buttons that a reader does not see without looking for them. */
+const unseenButtons = `[...document.querySelectorAll("button.copy")].filter(
+  (button) => getComputedStyle(button).opacity !== "1",
+).length`;
+
 /** Copy buttons that cover the first line of their code. */
 const covering = `[...document.querySelectorAll("button.copy")].filter((button) => {
   const range = document.createRange();
@@ -115,6 +120,7 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     expect(await page.evaluate(cut)).toEqual([]);
     expect(await page.evaluate(brokenWords)).toEqual([]);
     expect(await page.evaluate(brokenNames)).toEqual([]);
+    expect([await page.evaluate(unseenButtons), await page.evaluate(covering)]).toEqual([0, 0]);
   });
 
   it("cuts no sample and no answer on a low screen", async () => {

@@ -1,4 +1,5 @@
-// Runs before the first paint, so that neither the colours nor the language of the samples change on the screen.
+// Runs before the first paint, so that neither the colours, nor the language of the samples, nor the space of their copy
+// buttons change on the screen.
 {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -34,6 +35,7 @@
   }
 
   root.classList.add("js");
+  root.classList.toggle("copies", navigator.clipboard !== undefined);
   root.dataset.language = recall("language") ?? root.dataset.language;
   apply();
   system.addEventListener("change", apply);
