@@ -12,13 +12,15 @@ export function inline(text: string): string {
     .join("");
 }
 
-/** The longest code that stays on one line, in characters. */
+/** The longest word of code that stays on one line, in characters. */
 const maxWhole = 24;
 
-/** Code within a sentence, as HTML. A short name such as `If-None-Match` does not wrap at its hyphens. */
+/** Code within a sentence, as HTML. A short word such as `If-None-Match` or `--demo` does not wrap at its hyphens. */
 export function inlineCode(code: string): string {
-  const isWhole = code.includes("-") && code.length <= maxWhole;
-  return `<code${isWhole ? ' class="whole"' : ""}>${escapeHtml(code)}</code>`;
+  const html = escapeHtml(code).replace(/\S*-\S*/g, (word) =>
+    word.length > maxWhole ? word : `<span class="whole">${word}</span>`,
+  );
+  return `<code>${html}</code>`;
 }
 
 /** The paragraphs of the OpenAPI description as HTML, without its lists: callers render those. */

@@ -75,18 +75,21 @@ const zoomed = `[...document.querySelectorAll("select, textarea, input:not([type
   (control) => parseFloat(getComputedStyle(control).fontSize) < 16,
 ).map(({ id }) => id)`;
 
-/** Code of one short name that is broken at its hyphens. */
-const brokenNames = `[...document.querySelectorAll(":is(p, li, td) code")].filter((code) => {
-  const isShort = code.textContent.includes("-") && code.textContent.length <= 24;
-  return isShort && new Set([...code.getClientRects()].map(({ top }) => top)).size > 1;
-}).map(({ textContent }) => textContent)`;
+/** Choices of an example that are below their labels. */
+const wrapped = `[...document.querySelectorAll(".example .bar")].filter((bar) => {
+  const [label, choice] = [...bar.children].map((part) => part.getBoundingClientRect());
+  return choice.top >= label.bottom;
+}).length`;
 
-/** Words of tables and of the search's results that are broken in two. */
-const brokenWords = `[...document.querySelectorAll(".scroll td, .scroll th, dialog.search li")].flatMap((cell) => {
-  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+/** Words of some elements that are broken in two. */
+const broken = (
+  elements: string,
+  words: RegExp,
+) => `[...document.querySelectorAll("${elements}")].flatMap((element) => {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const broken = [];
   while (texts.nextNode()) {
-    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[A-Za-z0-9]+/g)) {
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(${words})) {
       const range = document.createRange();
       range.setStart(texts.currentNode, index);
       range.setEnd(texts.currentNode, index + word.length);
@@ -98,6 +101,12 @@ const brokenWords = `[...document.querySelectorAll(".scroll td, .scroll th, dial
   }
   return broken;
 })`;
+
+/** Short words of code with hyphens. */
+const brokenNames = broken(":is(p, li, td) code", /(?<!\S)(?=\S*-)\S{1,24}(?!\S)/g);
+
+/** Words of tables and of the search's results. */
+const brokenWords = broken(".scroll td, .scroll th, dialog.search li", /[A-Za-z0-9]+/g);
 
 describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
   it.each(schemes)("is accessible, and fits every width, in %s colours", async (colorScheme) => {
@@ -120,6 +129,7 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     expect(await page.evaluate(cut)).toEqual([]);
     expect(await page.evaluate(brokenWords)).toEqual([]);
     expect(await page.evaluate(brokenNames)).toEqual([]);
+    expect(await page.evaluate(wrapped)).toBe(0);
     expect([await page.evaluate(unseenButtons), await page.evaluate(covering)]).toEqual([0, 0]);
   });
 
