@@ -105,14 +105,15 @@ it("a body of 4,000 small chunks is read when they come together", async () => {
   expect(read).toBe(40_000);
 });
 
-it("a body that comes byte by byte is refused with 400, and was not read", async () => {
+it("a body that comes byte by byte is refused with 400, and was not read", { timeout: 30_000 }, async () => {
   let failure: unknown;
   handle = async (exchange) => {
     await exchange.readBody(100_000).catch((reason) => {
       failure = reason;
     });
   };
-  const { socket, received } = await open();
+  const patient = await listenWith({ handle: (exchange) => handle(exchange), requestTimeoutMs: 30_000 });
+  const { socket, received } = await openTo(patient);
   socket.write(chunkedHead);
   for (let sent = 0; sent < 20_000 && received() === ""; sent++) {
     socket.write("1\r\n \r\n");
