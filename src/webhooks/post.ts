@@ -33,7 +33,7 @@ export interface PostAnswer {
   readonly retryAfter: string | undefined;
 }
 
-/** Posts to a receiver. Resolves when the whole answer has come, or with a status that is not 2xx as soon as that has. */
+/** Posts to a receiver. Resolves when the whole answer has come, or the head of one whose status is not 2xx. */
 export type SendPost = (post: Post) => Promise<PostAnswer>;
 
 /** Whether a status is 2xx. */

@@ -519,7 +519,7 @@ describe("a webhook", () => {
     dispatcher = undefined;
   });
 
-  it("that is resumed while an attempt is under way, which then succeeds, is not delivered the same again", async () => {
+  it("that is resumed during an attempt, which then succeeds, is not delivered the same again", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
     const underWay = Promise.withResolvers<PostAnswer>();
     behave = () => (received.length === 2 ? underWay.promise : Promise.resolve({ status: 500, retryAfter: undefined }));
