@@ -156,8 +156,8 @@ return string.format('%.0f %s', now, known or '')`;
 
 /**
  * The places of a key are a sorted set of stream names. The score is the time at which the place is free again. A time
- * that is too far ahead was written before Valkey's clock was set back. Such a place is given up, and `keepPlaces` takes
- * it again if its stream is still open.
+ * that is too far ahead was written before Valkey's clock was set back. Such a place is given up, and `keepPlaces`
+ * takes it again if its stream is still open.
  */
 const takePlace = `
 read('ZCARD')
