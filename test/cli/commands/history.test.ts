@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createPetstoreClient } from "../../../client/src/index.ts";
-import { ChangeTable, changeToJsonLine } from "../../../src/cli/commands/history.ts";
+import { ChangeTable, changeToJsonLine } from "../../../src/cli/print/history.ts";
 import { widthOf } from "../../../src/cli/print/terminal.ts";
 import type { StockChange } from "../../../src/domain/history.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";

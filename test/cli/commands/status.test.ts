@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
+import { formatServers, formatStatus } from "../../../src/cli/print/status.ts";
 import type { ServerStatus } from "../../../src/domain/server-status.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, startPetstore } from "../../support/petstore.ts";
