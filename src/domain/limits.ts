@@ -7,7 +7,7 @@ export type DecisionWithUsage = RateLimitDecision & {
 };
 
 /** What a decision depends on, besides usage and time. */
-export interface Allowance {
+interface Allowance {
   readonly quota: Quota;
   /** The key's present `unbans`. */
   readonly unbans: number;
@@ -118,7 +118,7 @@ function decisionOf(windows: readonly WindowState[], ban: Ban | undefined, nowMs
 export const anonymousLimit = 300;
 
 /** The decision on a request without a valid key, and the window of its network. */
-export type DecisionWithWindow = RateLimitDecision & {
+type DecisionWithWindow = RateLimitDecision & {
   /** The window after the decision. */
   readonly window: Window;
 };
@@ -207,7 +207,7 @@ export interface Window {
  * A window that opens in the future means that the clock was set back. The window then begins now, and keeps its count.
  * So a key gets no additional requests, and waits no longer than one window.
  */
-export function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
+function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
   if (window === undefined || nowMs >= window.openedAtMs + lengthMs) {
     return undefined;
   }
@@ -250,7 +250,7 @@ export const cleanMs = 24 * hourMs;
 /**
  * Bans a key from now on, one step higher than the last ban. Clean periods since then lower the step: see `cleanMs`.
  */
-export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
+function imposeBan(last: Ban | undefined, nowMs: number): Ban {
   const step = Math.min(stepAt(last, nowMs) + 1, lastBanStep);
   return { step, endsAtMs: nowMs + lengthOf(step) };
 }

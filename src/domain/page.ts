@@ -15,7 +15,7 @@ export interface PageRequest {
 }
 
 /** One page of a list. */
-export interface Page<Item> {
+interface Page<Item> {
   readonly items: Item[];
   /** Leads to the next page; undefined on the last. */
   readonly nextPageToken: string | undefined;

@@ -63,7 +63,7 @@ export interface StockWrite extends ChangeNote {
 }
 
 /** The decision on a command: a new stock count, or a refusal that changes nothing. */
-export type StockDecision = { readonly outcome: "done"; readonly quantity: bigint } | StockRefusal;
+type StockDecision = { readonly outcome: "done"; readonly quantity: bigint } | StockRefusal;
 
 /** Why a command is refused. */
 export type StockRefusal =

@@ -52,7 +52,7 @@ export interface DeliveryAttempt {
 }
 
 /** What a webhook does: it delivers, or its present delivery has failed at least once, or it is paused. */
-export type WebhookState = "active" | "failing" | "paused";
+type WebhookState = "active" | "failing" | "paused";
 
 /** The state of a webhook. */
 export function stateOfWebhook({ paused, progress }: Pick<Webhook, "paused" | "progress">): WebhookState {
@@ -112,7 +112,7 @@ export function newProgress(position: bigint): WebhookProgress {
 }
 
 /** A failed attempt, as the rules for the next one see it. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly nowMs: number;
   /** From 0 to below 1. */
   readonly random: number;

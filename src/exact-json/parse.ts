@@ -40,7 +40,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** How a text is parsed. */
-export interface JsonTextOptions {
+interface JsonTextOptions {
   /** Whether the last value of a repeated name counts. Otherwise a repeated name is a fault. */
   readonly allowsRepeatedNames: boolean;
 }

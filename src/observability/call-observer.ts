@@ -22,7 +22,7 @@ export interface CallObserver {
 }
 
 /** How a call has ended. */
-export interface Outcome {
+interface Outcome {
   /**
    * `OK`, the code of its error, or `INCOMPLETE`: its client went away before it had the whole answer, or the answer
    * broke off. There are at most some forty.

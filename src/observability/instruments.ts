@@ -42,7 +42,7 @@ export class Metrics {
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 /** The present value of one series of a metric. */
-export interface Reading<Name extends string, Value = number> {
+interface Reading<Name extends string, Value = number> {
   readonly labels: Labels<Name>;
   readonly value: Value;
 }

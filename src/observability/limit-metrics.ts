@@ -71,7 +71,7 @@ function isNear({ limit, remaining }: RateLimitDecision["windows"][number]): boo
 const roundTripBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2];
 
 /** Limits that are counted for all servers together. */
-export interface WatchedSharedLimits {
+interface WatchedSharedLimits {
   /** Where they are counted, without a password. */
   readonly url: string;
   /** What happens to requests while Valkey is away: `local` or `refuse`. */

@@ -19,7 +19,7 @@ import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metri
 import type { Tracing } from "./tracing.ts";
 
 /** What is known before the store is open. */
-export interface ObservabilityOptions {
+interface ObservabilityOptions {
   readonly version: string;
   /** Where the store is, without a password. */
   readonly db: string;

@@ -46,7 +46,7 @@ function delayName(part: string): string {
 const resolutionMs = 20;
 
 /** How late the event loop ran its timers, in seconds. */
-export interface DelaySummary {
+interface DelaySummary {
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;

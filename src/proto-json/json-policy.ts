@@ -47,7 +47,7 @@ export const protoJson: JsonPolicy = {
 };
 
 /** Converts between an enum's numbers and its names under a policy. */
-export interface EnumNames {
+interface EnumNames {
   /** Reads a JSON value. Throws `ContentFault` unless the policy allows it. */
   readonly parse: (json: unknown) => number;
   /** Reads the text of a path or a query, as `parse` does. */

@@ -214,7 +214,7 @@ function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknow
 }
 
 /** Reads an array, item by item. Throws `ContentFault`. */
-export function readList(json: unknown, read: JsonReader): unknown[] {
+function readList(json: unknown, read: JsonReader): unknown[] {
   if (!Array.isArray(json)) {
     throw new ContentFault("must be an array");
   }

@@ -119,7 +119,7 @@ const minSeconds = -62_135_596_800;
 const maxSeconds = 253_402_300_799;
 
 /** Reads an RFC 3339 time, to the nanosecond. Throws `ContentFault`. */
-export function parseTimestamp(text: string): Timestamp {
+function parseTimestamp(text: string): Timestamp {
   const [, month = "", day = "", time = "", fraction = "", zone = ""] = timestamp.exec(text) ?? [];
   const seconds = Date.parse(`${month}${day}${time}${zone}`) / 1000;
   if (!(seconds >= minSeconds && seconds <= maxSeconds) || !isDayOfMonth(month, day)) {
@@ -139,7 +139,7 @@ const duration = /^(-?)0*([0-9]{1,12})(?:\.([0-9]{1,9}))?s$/;
 const maxDurationSeconds = 315_576_000_000;
 
 /** Reads a duration in seconds, such as `1.5s`, to the nanosecond. Throws `ContentFault`. */
-export function parseDuration(text: string): Duration {
+function parseDuration(text: string): Duration {
   const [, sign, digits, fraction = ""] = duration.exec(text) ?? [];
   const seconds = Number(digits);
   if (!(seconds <= maxDurationSeconds)) {

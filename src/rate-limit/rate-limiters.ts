@@ -22,7 +22,7 @@ export interface KeyRateLimiter extends KeyLimiter {
 }
 
 /** What the limiter needs. */
-export interface KeyRateLimiterOptions {
+interface KeyRateLimiterOptions {
   readonly store: UsageStore;
   readonly clock: () => number;
   /** Is called with each decision, and with the plan of its key. */

@@ -8,7 +8,7 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 
 /** The options of an asset. */
-export interface AssetOptions {
+interface AssetOptions {
   /** The media type, with its charset if it has one. */
   readonly type: string;
   readonly body: string | Uint8Array;
@@ -136,7 +136,7 @@ const folders = {
   generated: new URL("../../gen/", import.meta.url),
 };
 
-export type ReferenceFolder = keyof typeof folders;
+type ReferenceFolder = keyof typeof folders;
 
 /** Reads a file of a folder. `name` is its path within the folder. */
 export function readReferenceFile(folder: ReferenceFolder, name: string): Buffer {

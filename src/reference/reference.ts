@@ -8,7 +8,7 @@ import { listOperations } from "./operations.ts";
 import { groupOperations, writePage } from "./page.ts";
 
 /** The options of the reference. */
-export interface ReferenceOptions {
+interface ReferenceOptions {
   /** The description at `/openapi.json`. The samples call its first server. */
   readonly document: OpenApiDocument;
   readonly services: readonly DescService[];

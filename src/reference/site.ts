@@ -9,7 +9,7 @@ export interface Site {
 }
 
 /** The options of the site. */
-export interface SiteOptions {
+interface SiteOptions {
   readonly baseUrls: BaseUrls;
   readonly services: readonly DescService[];
   /** The origin of this server. Not called before the first request. */

@@ -1,5 +1,5 @@
 /** The limits of a lane. Its user chooses the unit of weights. */
-export interface LaneOptions {
+interface LaneOptions {
   /** The total weight of the work that runs at the same time. */
   readonly width: number;
   /** Bounds the work that waits; undefined for no bound. */

@@ -22,7 +22,7 @@ export function throttle<T>(ms: number, take: (value: T) => void): (value: T) =>
 }
 
 /** See `throttleAndCount`. */
-export interface CountingThrottle<T> {
+interface CountingThrottle<T> {
   readonly take: (value: T) => void;
   /** Passes on at once what is held back. */
   readonly flush: () => void;

@@ -17,7 +17,7 @@ import { portUrl, type Telemetry } from "./telemetry.ts";
 import { createConnectServices, createHealthCalls } from "./tool-services.ts";
 
 /** The port that serves the API, its reference, and the tools of gRPC. */
-export interface ApiPort {
+interface ApiPort {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Loads what the first calls would wait for. */

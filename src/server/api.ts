@@ -103,7 +103,7 @@ export function createFailureReport(logger: Logger): FailureReport {
 }
 
 /** The log of why calls fail. */
-export interface FailureReport {
+interface FailureReport {
   readonly report: (failure: Failure) => void;
   /** Logs what is held back. */
   readonly flush: () => void;

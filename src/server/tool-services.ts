@@ -38,7 +38,7 @@ const wholeMaxBytes = 64 * 1024;
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
 
 /** What the services need. */
-export interface ConnectServicesOptions {
+interface ConnectServicesOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
   readonly health: ServiceImpl<typeof Health>;

@@ -2,7 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { type Health, HealthCheckResponse_ServingStatus as ServingStatus } from "../../gen/grpc/health/v1/health_pb.ts";
 
 /** What the health service needs. */
-export interface HealthOptions {
+interface HealthOptions {
   /** The full names of the services that are served. */
   readonly serviceNames: readonly string[];
   /** Aborts when the server stops serving. */

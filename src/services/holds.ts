@@ -11,7 +11,7 @@ import { holdStateFromMessage, holdStateMessages } from "./messages.ts";
 import type { StockWriter } from "./stock-writer.ts";
 
 /** What the holds need. */
-export interface HoldServiceOptions {
+interface HoldServiceOptions {
   readonly store: StockStore;
   readonly write: StockWriter;
   readonly clock: () => number;

@@ -18,7 +18,7 @@ export interface ListCacheState {
 }
 
 /** The JSON of the whole list, with all changes up to a revision and none after it. */
-export interface ListState {
+interface ListState {
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   readonly revision: bigint;
 }
@@ -133,7 +133,7 @@ const usualEntryBytes = 56;
 const spareBytes = 16 * 1024;
 
 /** Reads and writes the entries of a list. */
-export interface ListSource {
+interface ListSource {
   readonly read: ReadInventory;
   /** The JSON of one entry. */
   readonly write: (item: InventoryItem) => string;
@@ -141,7 +141,7 @@ export interface ListSource {
 }
 
 /** The JSON of a segment at a revision. */
-export interface SegmentState {
+interface SegmentState {
   readonly bytes: Uint8Array;
   readonly revision: bigint;
 }

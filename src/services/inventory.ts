@@ -13,7 +13,7 @@ import type { StockWriter } from "./stock-writer.ts";
 import { type WatchOptions, watchStockChanges } from "./watching.ts";
 
 /** What the inventory needs. */
-export interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {
+interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {
   readonly store: StockStore;
   readonly write: StockWriter;
   readonly clock: () => number;

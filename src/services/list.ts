@@ -5,7 +5,7 @@ import type { Call } from "../rpc/call.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 
 /** A list, and how its entries become a message. */
-export interface MessageList<Item, M extends Message> extends PagedList<Item> {
+interface MessageList<Item, M extends Message> extends PagedList<Item> {
   toMessage(items: readonly Item[], nextPageToken: string): M;
   /** The fields that every message has beside its entries. */
   readonly fields?: Partial<M>;

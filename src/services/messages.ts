@@ -75,7 +75,7 @@ export const holdStateMessages: Readonly<Record<HoldState, HoldStateMessage>> = 
 };
 
 /** The kinds of changes in messages. */
-export const changeKindMessages: Readonly<Record<ChangeKind, StockChangeKind>> = {
+const changeKindMessages: Readonly<Record<ChangeKind, StockChangeKind>> = {
   set: StockChangeKind.SET,
   adjust: StockChangeKind.ADJUST,
   import: StockChangeKind.IMPORT,

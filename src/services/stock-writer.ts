@@ -9,7 +9,7 @@ import type { Call } from "../rpc/call.ts";
 export type StockWriter = <T>(call: Call, write: (context: WriteContext) => Promise<Written<T>>) => Promise<T>;
 
 /** What writes need. */
-export interface StockWriterOptions {
+interface StockWriterOptions {
   readonly clock: () => number;
   /** The context value with the caller of a call. */
   readonly callerKey: ContextKey<{ readonly key: Key | undefined } | undefined>;

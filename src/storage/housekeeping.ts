@@ -19,7 +19,7 @@ const leastPauseMs = 10;
 export const deletionMarginMs = 60_000;
 
 /** What housekeeping needs. */
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   readonly store: Pick<StockStore, "deleteOutdated">;
   readonly historyRetentionMs: number;
   readonly clock: () => number;

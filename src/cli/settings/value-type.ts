@@ -37,7 +37,7 @@ export interface ValueType<V> {
 export type FileType = "text" | "number" | "switch";
 
 /** A text that is not empty. `expected` completes the sentence `It must be …`. */
-export function text(placeholder: string, expected: string): ValueType<string> {
+function text(placeholder: string, expected: string): ValueType<string> {
   const parse = argument((given) => given || undefined, expected);
   return { placeholder, parse, write: String, fileTypes: ["text"] };
 }

@@ -90,7 +90,7 @@ import {
 import { GroupWriter } from "./writer/group-writer.ts";
 import { changeStock, changeStockInBatch, commitHold, createHold, releaseHold } from "./writer/stock-writes.ts";
 
-export interface PostgresStoreOptions extends PrepareOptions {
+interface PostgresStoreOptions extends PrepareOptions {
   /** Hears of each group of writes that has been committed. */
   readonly committed?: ((group: CommittedGroup) => void) | undefined;
 }

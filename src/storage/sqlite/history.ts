@@ -319,7 +319,7 @@ const outdatedRows = {
 } as const satisfies Readonly<Record<string, OutdatedRows>>;
 
 /** A kind of rows that become outdated. Rows that cannot be deleted leave those of other kinds alone. */
-export type OutdatedKind = keyof typeof outdatedRows;
+type OutdatedKind = keyof typeof outdatedRows;
 
 /** Of which kinds there are outdated rows. To be called in a transaction. */
 export function findOutdated(connection: Connection, age: Age): OutdatedKind[] {

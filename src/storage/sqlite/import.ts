@@ -46,7 +46,7 @@ export async function importAll(connection: Connection, imports: Imports, nowMs?
 }
 
 /** Tells what `importAll` would do, and changes nothing. */
-export async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
+async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
   await stage(connection, imports);
   return connection.inSnapshot(() => describe(connection));
 }

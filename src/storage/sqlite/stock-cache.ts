@@ -15,7 +15,7 @@ import { type Connection, readEnumText, readInteger } from "./connection.ts";
  */
 
 /** A pet's stock after its last change. */
-export interface ChangedStock {
+interface ChangedStock {
   readonly quantity: bigint;
   readonly revision: bigint;
   /** How many changes there have been. */

@@ -18,7 +18,7 @@ import { type CommandResult, changeStock } from "./stock-commands.ts";
 import { type CommittedWrites, dated, datedArgs, type Task, writeCounters, writes } from "./writes.ts";
 
 /** The result of a committed group, for the serving thread. */
-export interface WrittenGroup {
+interface WrittenGroup {
   /** One for each command, for the queue. */
   readonly answers: readonly QueuedAnswer[];
   readonly message: CommittedWrites;
@@ -34,7 +34,7 @@ const closingSteps = 64;
 const appliedPerClosingStep = 4_096;
 
 /** How a group is written. */
-export interface GroupWriterOptions {
+interface GroupWriterOptions {
   /** See `StockApplier`. Only tests set it. */
   readonly mostUnapplied?: number | undefined;
   /** The clock by which writes happen that have waited. Without it each happens at the time that it names. */

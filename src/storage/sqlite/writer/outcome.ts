@@ -6,7 +6,7 @@ import { StoreFileError } from "../store-file.ts";
 export type WriteOutcome = { readonly value: unknown } | Refusal | Failure;
 
 /** A domain error. */
-export interface Refusal {
+interface Refusal {
   readonly refusal: { readonly code: ErrorCode; readonly message: string };
 }
 

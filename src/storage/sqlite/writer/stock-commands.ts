@@ -25,7 +25,7 @@ export type CommandResult =
   | StockRefusal;
 
 /** What a command needs to run. */
-export interface CommandSetting {
+interface CommandSetting {
   readonly connection: Connection;
   /** Collects the writes, which are not stored yet. It has read the stock of the command's pet. */
   readonly writes: StockWrites;
@@ -66,7 +66,7 @@ export function changeStockOrThrow(
 }
 
 /** The outcomes of a batch: of now, or of the time when it was done before. */
-export type WrittenBatch =
+type WrittenBatch =
   | { readonly value: OutcomeColumns; readonly isReplayed: false }
   | { readonly value: readonly BatchOutcome[]; readonly isReplayed: true };
 
