@@ -72,10 +72,10 @@ export interface QueryBinding {
 }
 
 /** The name of the header that carries a field, such as `If-Match`; undefined for a field that none carries. */
-export type HeaderOf = (field: DescField) => string | undefined;
+type HeaderOf = (field: DescField) => string | undefined;
 
 /** A string field that a header carries. The path, the query and the body do not contain it. */
-export interface FieldHeader {
+interface FieldHeader {
   readonly headerName: Lowercase<string>;
   readonly field: DescField;
 }
@@ -84,7 +84,7 @@ export interface FieldHeader {
  * The path template of what a method creates, such as `/v1/holds/{hold.hold_id}`. Its variables are fields of the
  * response. Undefined for a method that creates nothing with a path.
  */
-export type LocationOf = (method: DescMethod) => string | undefined;
+type LocationOf = (method: DescMethod) => string | undefined;
 
 /** What a gateway knows of methods beside their rules. */
 export interface MethodOptions {
@@ -251,7 +251,7 @@ function bindResponse({ method, responseBody }: HttpRule, writers: JsonWriters):
 }
 
 /** The path of what a call has created; undefined where the response lacks a field of it. Source: RFC 9110, 10.2.2. */
-export type Location = (response: Fields) => string | undefined;
+type Location = (response: Fields) => string | undefined;
 
 function createLocation(output: DescMessage, template: string): Location {
   const { segments, variables, verb } = parsePathTemplate(template);
@@ -286,7 +286,7 @@ function createSegmentWriter(output: DescMessage, { fieldPath }: TemplateVariabl
 }
 
 /** Links to the next page of a list whose body has no place for the token. Source: AIP-158. */
-export interface Paging {
+interface Paging {
   /** The `Link` to the next page (RFC 8288); undefined on the last page. */
   nextLink(exchange: Exchange, response: Fields): string | undefined;
 }

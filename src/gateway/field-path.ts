@@ -5,7 +5,7 @@ import { createFields, createGetter, createSetter, type Fields, valueShape } fro
 export type PathSetter = (message: Fields, value: unknown) => void;
 
 /** A path of fields. All but the last are singular messages. */
-export interface FieldPath {
+interface FieldPath {
   readonly leaf: DescField;
   /** The path by the fields' JSON names. */
   readonly jsonPath: string;

@@ -9,7 +9,7 @@ import { createEntry } from "./field-path.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
 
 /** A field that one parameter sets. */
-export interface Leaf {
+interface Leaf {
   readonly kind: "leaf";
   readonly field: DescField;
   readonly read: TextReader;
@@ -18,7 +18,7 @@ export interface Leaf {
 }
 
 /** A message field. A parameter names a field of the message after a dot. */
-export interface Branch {
+interface Branch {
   readonly kind: "branch";
   readonly field: DescField & { fieldKind: "message" };
   readonly fields: QueryFields;
@@ -26,7 +26,7 @@ export interface Branch {
 }
 
 /** A field that a query cannot set: a map, a list of messages, a `Struct` and the like. */
-export interface Unsettable {
+interface Unsettable {
   readonly kind: "unsettable";
   readonly field: DescField;
 }

@@ -13,7 +13,7 @@ import type { ErrorBody } from "./rest-call.ts";
 import type { HttpRule } from "./routes/http-rule.ts";
 
 /** How the messages of a stream become Server-Sent Events. Fields are given by their proto names, and are strings. */
-export interface EventOptions {
+interface EventOptions {
   /** The type of the events, such as `stock-change`. */
   readonly type: string;
   /** The field of the response that is the event's id. */

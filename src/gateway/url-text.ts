@@ -54,7 +54,7 @@ const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
 const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
 
 /** One parameter of a query, as sent. */
-export interface QueryParameter {
+interface QueryParameter {
   readonly name: string;
   /** Empty when there is no `=`. */
   readonly value: string;

@@ -56,7 +56,7 @@ export function withoutRest(piece: Buffer): Buffer {
 }
 
 /** Where a body comes from. */
-export interface BodySource {
+interface BodySource {
   /** The reader has taken `bytes` of a body that has not ended: the client may send as many more. */
   credit(bytes: number): void;
   /** The reader wants no more of a body that has not ended. */
@@ -206,7 +206,7 @@ function isOverFragmented(pieces: number, bytes: number): boolean {
 }
 
 /** The bounds of reading a request body. */
-export interface BodyLimits {
+interface BodyLimits {
   /** The largest body, without the framing. */
   readonly maxBytes: number;
   /** How many bytes the framing of a message may add. */

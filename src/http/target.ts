@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** The parts of a request target. Nothing is decoded or normalised. */
-export interface Target {
+interface Target {
   readonly path: string;
   /** Without `?`; empty when there is none. */
   readonly query: string;

@@ -8,7 +8,7 @@ const maxStreamsOfNetwork = 64;
 const maxStreamsInAll = 1_024;
 
 /** Whether a stream is admitted. */
-export interface StreamAdmission {
+interface StreamAdmission {
   /** Why it is refused; undefined where it is admitted. */
   readonly refusal: DomainError | undefined;
   /** Call it when the stream has ended. Further calls do nothing. */

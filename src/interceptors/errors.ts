@@ -58,7 +58,7 @@ export function errorCodeOf(error: ConnectError): ErrorCode {
 }
 
 /** The message `petstore.v1.Error`, in the JSON of REST. */
-export interface RestError {
+interface RestError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status: number;
@@ -128,7 +128,7 @@ export function codeOfDetails(details: ConnectError["details"]): ErrorCode | und
 }
 
 /** The status of an error over REST and over RPC. */
-export interface ErrorStatus {
+interface ErrorStatus {
   readonly http: number;
   readonly rpc: Code;
 }

@@ -7,7 +7,7 @@ import type { FindViolations } from "./message-rules.ts";
 import { headerOf } from "./operation.ts";
 
 /** Checks messages against the rules in their protos. */
-export interface Validation {
+interface Validation {
   /** Throws `INVALID_REQUEST` with the invalid fields. */
   readonly interceptor: CallInterceptor;
   /** Compiles the rules: see `compileRules`. Calls wait for it. */

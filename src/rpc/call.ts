@@ -26,7 +26,7 @@ import { type MessageGroup, PreparedMessage } from "./prepared-message.ts";
 type AnyMessage = MessageShape<DescMessage>;
 
 /** What a protocol knows about a call when the headers have arrived. */
-export interface CallHead {
+interface CallHead {
   readonly exchange: Exchange;
   /** The protocol's name, such as `rest` or `grpc`. */
   readonly protocolName: string;

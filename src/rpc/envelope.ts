@@ -13,7 +13,7 @@ import { encodeItem } from "./prepared-message.ts";
 const envelopeHeadBytes = 5;
 
 /** How the body of a request with one enveloped message is read. */
-export interface EnvelopeReading {
+interface EnvelopeReading {
   readonly compression: CallCompression;
   /** The size of the largest message, in bytes, after decompression. */
   readonly maxBytes: number;
@@ -126,7 +126,7 @@ export function closeEnvelope(message: string | Uint8Array, flags: number): Uint
 }
 
 /** How a stream is written over Connect, gRPC and gRPC-Web. */
-export interface EnvelopeFormat {
+interface EnvelopeFormat {
   readonly output: DescMessage;
   readonly codec: Codec;
   /** Converts the failure of a stream to the error that clients see. */

@@ -9,7 +9,7 @@ import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */
-export interface RpcOptions {
+interface RpcOptions {
   readonly endpoints: readonly Endpoint[];
   /** Answers OPTIONS, and refuses requests that match no method. */
   readonly notFoundEndpoint: UnaryEndpoint;

@@ -39,7 +39,7 @@ const maxTimeoutMs = 2 ** 31 - 1;
 type ParseTimeout = (value: string, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
 
 /** The deadline in a header. */
-export interface Timeout {
+interface Timeout {
   /** Undefined if there is no header, or if it is malformed. At most `maxTimeoutMs`: a longer deadline is shortened. */
   readonly timeoutMs: number | undefined;
   /** Throws `malformed` if the header is malformed. */

@@ -19,7 +19,7 @@ import type { Cors } from "./cors.ts";
 import type { ConnectServices } from "./tool-services.ts";
 
 /** The parts that answer requests. */
-export interface RouterOptions {
+interface RouterOptions {
   readonly api: Api;
   /** The unary calls of health. */
   readonly health: RpcHandler;

@@ -11,7 +11,7 @@ const attemptsAtOnce = 64;
 type LaneName = "reads" | "attempts" | "retries";
 
 /** What the dispatcher needs. */
-export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random"> {
+interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random"> {
   /** Calls back when others may have changed the stock. */
   readonly onStockChanged: (listener: () => void) => void;
   /** Calls back when others may have changed webhooks, and once at the beginning. */

@@ -57,7 +57,7 @@ function pattern({ pattern: { case: kind, value } }: HttpRuleOption): { httpMeth
 }
 
 /** The RPC of a rule, and its path template as written. */
-export interface RuleOrigin {
+interface RuleOrigin {
   readonly method: DescMethod;
   readonly template: string;
 }

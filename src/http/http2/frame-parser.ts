@@ -15,7 +15,7 @@ const maxBlockBytes = 64 * 1024;
 const maxContinuations = 8;
 
 /** Receives the frames of a connection. */
-export interface FrameListener {
+interface FrameListener {
   /** Receives a complete header block. `isLast` says that the request ends with it. */
   onHeaders(stream: number, isLast: boolean, block: Buffer): void;
   /** Receives every other frame. `payload` excludes the padding; `frameBytes` includes it. */

@@ -3,7 +3,7 @@ import { UnusableValkeyError } from "../rate-limiters.ts";
 import type { Script } from "./scripts.ts";
 
 /** Where Valkey or Redis is, and how to log in. */
-export interface ValkeyTarget {
+interface ValkeyTarget {
   readonly host: string;
   readonly port: number;
   readonly username: string | undefined;

@@ -4,7 +4,7 @@ import type { ValkeyLink } from "./link.ts";
 import type { LimitScripts, Reply } from "./scripts.ts";
 
 /** What counting needs. */
-export interface CountingOptions {
+interface CountingOptions {
   readonly link: ValkeyLink;
   readonly clock: SharedClock;
   readonly scripts: LimitScripts;
@@ -86,7 +86,7 @@ export interface QuestionKind<State> {
 export type Apply<State, Answer> = (state: State, nowMs: number) => { readonly answer: Answer; readonly after: State };
 
 /** One request of a question. */
-export interface Request<State, Answer> {
+interface Request<State, Answer> {
   /** 1 if the request is charged, 0 if it only reads the state. */
   readonly charges: 0 | 1;
   readonly apply: Apply<State, Answer>;

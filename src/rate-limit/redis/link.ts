@@ -22,7 +22,7 @@ export interface LinkObserver {
 }
 
 /** What a link needs. */
-export interface LinkOptions {
+interface LinkOptions {
   /** Opens a connection, and gives it up when the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly observer: LinkObserver;

@@ -65,7 +65,7 @@ interface Group {
 }
 
 /** How a writer writes. */
-export interface GroupWriterOptions {
+interface GroupWriterOptions {
   /** The writer under which changes are counted: see `ChangeCount`. */
   readonly writer: string;
   /** The clock of the store. Writes that have waited happen when they are written. */

@@ -7,17 +7,17 @@ import type { StockWriteTask } from "./stock-writes.ts";
 import { type Head, WorkingSet } from "./working-set.ts";
 
 /** Where a group of plain changes expects the head. */
-export interface ExpectedHead {
+interface ExpectedHead {
   readonly head: Head;
   /** Whether that is where the statement before leaves it, which is still under way over the same connection. */
   readonly isAhead: boolean;
 }
 
 /** A write that is one change of stock, and names neither a version nor an idempotency key. */
-export type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
+type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
 
 /** Plain changes that are written together. */
-export interface PlainGroup {
+interface PlainGroup {
   readonly tasks: readonly PlainTask[];
   /** When they happen. */
   readonly nowMs: number;

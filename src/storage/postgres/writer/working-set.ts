@@ -39,20 +39,20 @@ export interface StoredRecord extends IdempotencyRecord {
 }
 
 /** A record to be written. */
-export interface NewRecord extends StoredRecord {
+interface NewRecord extends StoredRecord {
   readonly keyId: string;
   readonly key: string;
 }
 
 /** The end of a hold. */
-export interface HoldEnd {
+interface HoldEnd {
   readonly position: bigint;
   readonly state: Exclude<HoldState, "held">;
   readonly endedAtMs: number;
 }
 
 /** What a group has read under the lock of the head. */
-export interface GroupRows {
+interface GroupRows {
   /** The time of the group: all its writes happen then. */
   readonly nowMs: number;
   readonly head: Head;
