@@ -1,7 +1,7 @@
 import type { PathTemplate } from "./path-template.ts";
 
 /** What a path and a method lead to. */
-interface RouteMatch<T> {
+export interface RouteMatch<T> {
   readonly route: T | undefined;
   /** The segments of the path, without the verb. */
   readonly segments: readonly string[];
