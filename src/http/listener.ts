@@ -104,7 +104,7 @@ class Connections {
 
   /** Serves the connections that `server` accepts. */
   constructor(server: Server, options: ListenerOptions) {
-    const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void options.handle(exchange));
+    const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
     const handleExchange = (exchange: Exchange) => {
       this.#inFlight += 1;
       requests.add(exchange);

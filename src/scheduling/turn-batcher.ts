@@ -5,7 +5,7 @@
  */
 export class TurnBatcher<Caller> {
   readonly #defer: (run: () => void) => void;
-  readonly #takeTurn: (caller: Caller) => void;
+  readonly #takeTurn: (caller: Caller) => unknown;
   readonly #waiting: Caller[] = [];
   #isScheduled = false;
 
@@ -14,7 +14,7 @@ export class TurnBatcher<Caller> {
    * `process.nextTick` after the promises that are settled now. `takeTurn` is called with each caller when it is its
    * turn, in the order in which they were added. It must not throw.
    */
-  constructor(defer: (run: () => void) => void, takeTurn: (caller: Caller) => void) {
+  constructor(defer: (run: () => void) => void, takeTurn: (caller: Caller) => unknown) {
     this.#defer = defer;
     this.#takeTurn = takeTurn;
   }
