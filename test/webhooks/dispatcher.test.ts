@@ -7,7 +7,7 @@ import { type Post, type PostAnswer, PostTimeoutError } from "../../src/webhooks
 import { SecretCipher } from "../../src/webhooks/secret-cipher.ts";
 import type { WebhookWorker } from "../../src/webhooks/worker.ts";
 import { MemoryData, MemoryStore } from "../storage/memory-store.ts";
-import { createPet, createWebhook, setStock } from "../storage/samples.ts";
+import { createContext, createPet, createWebhook, setStock } from "../storage/samples.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 const startMs = 1_700_000_000_000;
@@ -123,6 +123,23 @@ describe("deliveries", () => {
     }
     await time.settle();
     expect(received.map(({ revisions }) => revisions)).toEqual([[4n]]);
+  });
+
+  it("have nothing of a history that is put back while it is read", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
+    await change(2);
+    const read = store.listChanges.bind(store);
+    store.listChanges = async (query) => {
+      store.listChanges = read;
+      const page = await read(query);
+      data.history = data.history.filter(({ revision }) => revision <= 2n);
+      Object.assign(data, { lineage: "ba9876543210" });
+      await setStock(store, 2n, 9n);
+      return page;
+    };
+    start();
+    await time.settle();
+    expect(received.map(({ revisions }) => revisions)).toEqual([[3n]]);
   });
 
   it("have the changes that the filter selects, and no others", async () => {
@@ -447,6 +464,8 @@ describe("a receiver that fails", () => {
     expect(pauses).toEqual([]);
     await time.pass(2 * minute);
     expect(pauses).toEqual(["failures"]);
+    const lag = [...(dispatcher?.workers ?? [])].map(({ pendingSinceMs }) => pendingSinceMs);
+    expect(lag, "it waits for nothing any more").toEqual([undefined]);
   });
 });
 
@@ -540,6 +559,23 @@ describe("a webhook", () => {
     start({ keptSinceMs: () => startMs + 1 });
     await time.settle();
     expect([received, pauses]).toEqual([[], ["history"]]);
+  });
+
+  it.each([
+    ["paused by an operator", () => store.pauseWebhook("whk_a", "operator", startMs), "operator"],
+    ["deleted", () => store.deleteWebhook("whk_a"), undefined],
+  ])("whose next change is no longer kept is not paused if it has just been %s", async (_how, doFirst, reason) => {
+    await store.createWebhook(createWebhook({ id: "whk_a" }));
+    await change(3);
+    const historyBounds = store.historyBounds.bind(store);
+    store.historyBounds = async (keptSinceMs) => {
+      await doFirst();
+      return await historyBounds(keptSinceMs);
+    };
+    start({ keptSinceMs: () => startMs + 1 });
+    await time.settle();
+    expect([received, pauses]).toEqual([[], []]);
+    expect((await store.getWebhook("whk_a"))?.paused?.reason).toBe(reason);
   });
 
   it("whose next change is deleted right before it is read is paused, and skips nothing silently", async () => {
@@ -638,6 +674,25 @@ describe("a webhook", () => {
     reload();
     await time.settle();
     expect(pauses).toEqual([]);
+  });
+
+  it("that selects little is not behind what it had searched before a delivery, after a restart either", async () => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    behave = async () => ({ status: 500, retryAfter: undefined });
+    start();
+    await change(1);
+    await time.settle();
+    await change(2);
+    await time.settle();
+    await store.changeStock({ kind: "set", petId: 2n, quantity: 1n }, createContext({ nowMs: startMs + 1 }));
+    await time.settle();
+    await dispatcher?.close();
+    // What it did not select is too old by now.
+    start({ keptSinceMs: () => startMs + 1 });
+    await time.pass(minute);
+    expect(pauses).toEqual([]);
+    expect(received.slice(0, 2).map(({ revisions }) => revisions)).toEqual([[6n], [6n]]);
   });
 
   it("that selects little goes back to the position that a command has set", async () => {
