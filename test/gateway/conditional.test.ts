@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { matchesEtag } from "../../src/gateway/negotiation.ts";
-import { createTestGateway, send, unary } from "./fixture.ts";
+import { answerConditionally, matchesEtag } from "../../src/gateway/negotiation.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
+import { createExchange, createTestGateway, send, unary } from "./fixture.ts";
 import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 import { ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";
 
@@ -54,6 +55,18 @@ describe("an answer with an ETag", () => {
     expect(Object.fromEntries(fields)).toEqual({
       "cache-control": "private, no-cache",
       "x-chain": "seen",
+      ...header,
+    });
+  });
+
+  it("is 304 without the type and the coding of the body that it leaves out", () => {
+    const ofBody = { "content-type": "application/json", "content-encoding": "br" };
+    const whole = { status: 200, header: new HeaderList({ ...header, ...ofBody, vary: "Accept-Encoding" }) };
+    const { status, header: fields } = answerConditionally(createExchange({ header: known }), whole);
+    expect(status).toBe(304);
+    expect(Object.fromEntries(fields)).toEqual({
+      "cache-control": "private, no-cache",
+      vary: "Accept-Encoding",
       ...header,
     });
   });

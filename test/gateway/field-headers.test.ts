@@ -1,4 +1,4 @@
-import { create, type DescField, isFieldSet } from "@bufbuild/protobuf";
+import { create, type DescField, isFieldSet, type MessageInitShape } from "@bufbuild/protobuf";
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
@@ -144,6 +144,17 @@ describe("Location", () => {
   ])("is made from the response by %s", async (template, location) => {
     const { header } = await send(gatewayWith(template), { target: "/v1/shapes/7/tag?note=a/b%20%C3%A9" });
     expect(header.get("location")).toBe(location);
+  });
+
+  it.each<[template: string, response: MessageInitShape<typeof TagShapeResponseSchema>]>([
+    ["/v1/{note}/shapes", {}],
+    ["/v1/shapes/{shape.name}", { shape: {} }],
+    ["/v1/shapes/{shape.big}", {}],
+  ])("is left out where a segment of %s would be empty", async (template, response) => {
+    const empty = [unary(tagShape, () => create(TagShapeResponseSchema, response))];
+    const gateway = createGateway({ ...options, endpoints: empty, locationOf: () => template });
+    const { status, header } = await send(gateway, { target: "/v1/shapes/7/tag" });
+    expect([status, header.has("location")]).toEqual([200, false]);
   });
 
   it("is on no other answer", async () => {

@@ -2,10 +2,22 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { chooseFormat, type StreamFormat, writeArray } from "../../src/gateway/stream.ts";
+import {
+  chooseFormat,
+  createResumeReader,
+  createStreamFormats,
+  type StreamFormat,
+  writeArray,
+} from "../../src/gateway/stream.ts";
+import type { Fields } from "../../src/proto-json/fields.ts";
 import type { Endpoint } from "../../src/rpc/endpoint.ts";
-import { createTestGateway, options, send, streaming } from "./fixture.ts";
-import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
+import { createExchange, createTestGateway, options, send, streaming } from "./fixture.ts";
+import {
+  ListShapesRequestSchema,
+  type ListShapesResponse,
+  ListShapesResponseSchema,
+  ShapeService,
+} from "./gen/shapes/v1/shape_service_pb.ts";
 
 /** Totals from 1 to `count`, and then, if so asked, a failure. */
 async function* totals(count: number, failure?: Error): AsyncGenerator<ListShapesResponse> {
@@ -168,5 +180,30 @@ describe("a stream of events", () => {
     ["", undefined],
   ])("has the format that Accept asks for: %s", (accept, expected) => {
     expect(chooseFormat({ lines, events }, accept)).toBe(expected);
+  });
+
+  const { watchShapes } = ShapeService.method;
+  const eventOptions = { type: "total", idField: "next_page_token", resumeField: "page_token" };
+
+  it.each([
+    [Code.Unavailable, "retry: 1000\n"],
+    [Code.PermissionDenied, ""],
+    [Code.ResourceExhausted, ""],
+  ])("that fails with code %s ends with an error, before which it says %j", (code, retry) => {
+    const rule = { method: watchShapes, httpMethod: "GET", template: "", body: "", responseBody: "total" };
+    const formats = createStreamFormats(rule, () => "", eventOptions);
+    const text = formats.events?.error(new ConnectError("gone", code), '{"code":7}');
+    expect(text).toBe(`${retry}event: error\ndata: {"code":7}\n\n`);
+  });
+
+  it.each([
+    [undefined, "from-query"],
+    ["", "from-query"],
+    ["from-header", "from-header"],
+  ])("whose query names a cursor goes on, with Last-Event-ID: %s, at the one %s", (id, expected) => {
+    const message = create(ListShapesRequestSchema, { pageToken: "from-query" });
+    const exchange = createExchange({ header: id === undefined ? {} : { "last-event-id": id } });
+    createResumeReader(watchShapes, eventOptions)(exchange, message as unknown as Fields);
+    expect(message.pageToken).toBe(expected);
   });
 });
