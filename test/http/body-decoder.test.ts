@@ -41,3 +41,25 @@ it.each(["\0", "\x01", "\n", "\x1f", "\x7f"])(
     expect(() => new BodyDecoder(undefined).read(bytes, 0, () => {})).toThrow("the body is malformed");
   },
 );
+
+it.each([
+  ["sizes of 13 digits", `${"0".repeat(13)}\r\n\r\n`, true],
+  ["sizes of 14 digits", `${"0".repeat(14)}\r\n\r\n`, false],
+  ["16 KiB of chunk extensions", `0;${"x".repeat(16_383)}\r\n\r\n`, true],
+  ["more than 16 KiB of chunk extensions", `0;${"x".repeat(16_384)}\r\n\r\n`, false],
+  ["more than 16 KiB in two chunks", `1;${"x".repeat(9_000)}\r\na\r\n0;${"x".repeat(9_000)}\r\n\r\n`, false],
+])("chunks may have so much framing and no more: %s", (_what, text, isTaken) => {
+  const decoder = new BodyDecoder(undefined);
+  const bytes = Buffer.from(text);
+  const readAll = () => {
+    for (let at = 0; at < bytes.length; ) {
+      at = decoder.read(bytes, at, () => {});
+    }
+    return decoder.isEnded;
+  };
+  if (isTaken) {
+    expect(readAll()).toBe(true);
+  } else {
+    expect(readAll).toThrow("the body is malformed");
+  }
+});

@@ -1,6 +1,8 @@
+import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { IncomingBody } from "../../src/http/body.ts";
+import { IncomingBody, readBody } from "../../src/http/body.ts";
+import { CallRecord } from "../../src/http/exchange.ts";
 
 it("the reader of a body that has ended asks for no more", async () => {
   const credits: number[] = [];
@@ -27,4 +29,15 @@ it("the reader of a body that goes on asks for as much as it has taken", async (
   stream.resume();
   await setImmediate();
   expect(credits).toEqual([10, 100_000]);
+});
+
+it.each([
+  [12, true],
+  [13, false],
+])("a body of at most 10 bytes and 2 of framing may come in pieces that have %i bytes: %s", async (size, isTaken) => {
+  const limits = { maxBytes: 10, framingBytes: 2, timeoutMs: 60_000, deadline: undefined, record: new CallRecord() };
+  const reading = readBody(Readable.from([Buffer.alloc(5), Buffer.alloc(size - 5)]), limits);
+  await (isTaken
+    ? expect(reading).resolves.toHaveLength(size)
+    : expect(reading).rejects.toMatchObject({ kind: "body_too_large" }));
 });

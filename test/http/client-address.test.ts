@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clientNetwork, createClientAddress } from "../../src/http/client-address.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
+import { listenWith, openTo } from "./listening.ts";
 
 describe("the client's address", () => {
   const cases: [what: string, trusted: string[], peer: string, forwardedFor: string | undefined, expected: string][] = [
@@ -41,5 +43,23 @@ describe("the network that stands for a client", () => {
 
   it.each(cases)("%s", (_what, a, b, isSame) => {
     expect(clientNetwork(a) === clientNetwork(b)).toBe(isSame);
+  });
+});
+
+describe("the client's scheme", () => {
+  it.each<[what: string, trusted: string[], forwardedProto: string, expected: string]>([
+    ["is the connection's, when the peer is no trusted proxy", ["10.0.0.0/8"], "https", "http"],
+    ["is what a trusted proxy saw", ["127.0.0.1"], "https", "https"],
+    ["is the connection's, when a trusted proxy names no other", ["127.0.0.1"], "wss", "http"],
+  ])("%s", async (_what, trusted, forwardedProto, expected) => {
+    const listener = await listenWith({
+      clientAddress: createClientAddress(trusted),
+      handle: (exchange) => exchange.respond({ status: 200, header: new HeaderList(), body: exchange.scheme }),
+    });
+    const client = await openTo(listener);
+    const fields = ["Host: x", `X-Forwarded-Proto: ${forwardedProto}`, "Connection: close"];
+    client.socket.write(`GET / HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`);
+    await client.closed;
+    expect(client.received().split("\r\n\r\n")[1]).toBe(expected);
   });
 });

@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from "nod
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Exchange } from "../../src/http/exchange.ts";
+import type { Answer, Exchange } from "../../src/http/exchange.ts";
 import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
@@ -57,6 +57,28 @@ const wideWindows = [
   frame("settings", { payload: Buffer.from("000440000000", "hex") }),
   frame("windowUpdate", { payload: Buffer.from("40000000", "hex") }),
 ];
+
+describe("a request of HTTP/1.0", () => {
+  async function* pieces() {
+    yield Buffer.from("all ");
+    yield Buffer.from("of it");
+  }
+
+  it.each<[kind: string, body: NonNullable<Answer["body"]>]>([
+    ["a whole body", "all of it"],
+    ["a body in pieces", pieces()],
+  ])("is answered by %s without chunks, and by the end of the connection", async (_kind, body) => {
+    const client = await open();
+    client.socket.write("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    await until(async () => waiting.length === 1, 1_000);
+    await waiting.shift()?.respond({ status: 200, header: new HeaderList(), body });
+    await client.closed;
+    const [head = "", content] = client.received().split("\r\n\r\n");
+    expect(content).toBe("all of it");
+    expect(head).toMatch(/^connection: close$/im);
+    expect(head).not.toMatch(/^transfer-encoding:/im);
+  });
+});
 
 describe("a listener that is closed", () => {
   it("answers all that a connection has asked for, and says with the last that there will be no more", async () => {
