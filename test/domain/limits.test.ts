@@ -259,6 +259,14 @@ describe("a ban", () => {
     expect(caller.ask()).toMatchObject({ outcome: "banned", shown: { resetAfterSeconds: 600 } });
   });
 
+  it("that has ended is not moved by an unban: the day without a ban counts from its end", () => {
+    const caller = new Caller();
+    caller.getBanned();
+    caller.wait(2 * minute + 23 * hour).unban();
+    caller.ask();
+    expect(caller.wait(hour).getBanned().shown.resetAfterSeconds).toBe(120);
+  });
+
   it("is not lifted by what an earlier read of the key says", () => {
     const caller = new Caller();
     caller.unbans = 1;

@@ -29,6 +29,7 @@ class Server {
 }
 
 describe("merged usage", () => {
+  const dayMs = 24 * 60 * minuteMs;
   const dayOf = (count: number, openedAtMs = 5) => ({ ...noUsage, day: { openedAtMs, count } });
 
   it.each<[what: string, stored: Usage, base: Usage, ours: Usage, merged: Usage]>([
@@ -39,6 +40,20 @@ describe("merged usage", () => {
     ["of two windows that overlap one, from the earlier opening", dayOf(2, 100), noUsage, dayOf(3, 40), dayOf(5, 40)],
     ["the stored window, where the server's has closed before it", dayOf(2, 9e8), noUsage, dayOf(3), dayOf(2, 9e8)],
     ["the server's window, where the stored one has closed before it", dayOf(2), noUsage, dayOf(3, 9e8), dayOf(3, 9e8)],
+    [
+      "the stored window, where the server's closes as it opens",
+      dayOf(2, 5 + dayMs),
+      noUsage,
+      dayOf(3),
+      dayOf(2, 5 + dayMs),
+    ],
+    [
+      "the server's window, where the stored one closes as it opens",
+      dayOf(2),
+      noUsage,
+      dayOf(3, 5 + dayMs),
+      dayOf(3, 5 + dayMs),
+    ],
     ["the stored window, where the server's has closed", dayOf(7), dayOf(5), noUsage, dayOf(7)],
     ["the window moved back with a server's clock", dayOf(7, 100), dayOf(5, 100), dayOf(6, 40), dayOf(8, 40)],
   ])("is %s", (_, stored, base, usage, merged) => {

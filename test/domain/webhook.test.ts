@@ -21,6 +21,16 @@ describe("a webhook whose attempts fail", () => {
   });
 
   it.each([
+    [undefined, 5_000],
+    [60_000, 60_000],
+    [longestWaitMs, longestWaitMs],
+    [10 * longestWaitMs, longestWaitMs],
+  ])("and that asks to wait for %s ms is tried again after %d ms", (retryAfterMs, expected) => {
+    const { nextAttemptAtMs } = progressAfterFailure(newProgress(0n), { nowMs: startMs, random: 0, retryAfterMs });
+    expect(nextAttemptAtMs).toBe(startMs + expected);
+  });
+
+  it.each([
     ["the shortest waits", 0, undefined, 0],
     ["the longest waits", 0.999_999, longestWaitMs, 0],
     ["the longest waits, and no answer each time", 0.999_999, longestWaitMs, 10_000],
