@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
+import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
 import { authInterceptor, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
 import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
@@ -85,4 +86,14 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
     .catch((error: unknown) => error);
   expect(errorCodeOf(toConnectError(reason))).toBe("API_KEY_REVOKED");
   expect(streams.counts).toMatchObject({ open: 0, opened: 1 });
+});
+
+it("a stream without a key leaves once, however often it is told to", () => {
+  const streams = new AnonymousStreams();
+  const enter = () => streams.enter("192.0.2.1");
+  const all = Array.from({ length: 64 }, enter);
+  expect(enter().refusal?.code).toBe("RATE_LIMIT_EXCEEDED");
+  all[0]?.leave();
+  all[0]?.leave();
+  expect([enter().refusal, enter().refusal?.code]).toEqual([undefined, "RATE_LIMIT_EXCEEDED"]);
 });
