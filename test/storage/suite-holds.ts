@@ -362,6 +362,21 @@ function describeEnds(open: OpenStore): void {
       }),
     );
 
+    it.each([
+      ["commit", commit],
+      ["release", release],
+    ])("by its time is then, though a %s notes it an hour later", (_, endLate) =>
+      withPets(open, async ({ store }) => {
+        await hold(store, "hold_a");
+        const [endMs, nowMs] = [startMs + 1_000, startMs + 3_600_000];
+        await endLate(store, "hold_a", nowMs).catch(() => {});
+        await deleteAllOutdated(store, endMs, nowMs);
+        expect(await codesOf([store.getHold("hold_a", nowMs)])).toEqual(["done"]);
+        await deleteAllOutdated(store, endMs + 1, nowMs);
+        expect(await codesOf([store.getHold("hold_a", nowMs)])).toEqual(["HOLD_NOT_FOUND"]);
+      })(),
+    );
+
     it(
       "comes once, of 16 commits and releases",
       withPets(open, async ({ store, openAnother }) => {
