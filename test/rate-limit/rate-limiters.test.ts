@@ -5,6 +5,7 @@ import {
   createAnonymousRateLimiter,
   createKeyRateLimiter,
   type KeyRateLimiter,
+  NetworkWindows,
 } from "../../src/rate-limit/rate-limiters.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
@@ -159,4 +160,15 @@ it("describes the limit of strangers, and charges nothing", async () => {
   expect([await remaining(), await remaining()]).toEqual([300, 300]);
   limiter.decideNow("192.0.2.1");
   expect([await remaining(), await remaining()]).toEqual([299, 299]);
+});
+
+it("forgets the network that has been idle for longest, of more than 100,000", () => {
+  const windows = new NetworkWindows();
+  const window = { openedAtMs: 1_000_000, count: 1 };
+  for (let network = 0; network < 100_000; network += 1) {
+    windows.set(`${network}`, window);
+  }
+  windows.set("0", { ...window, count: 2 });
+  windows.set("another", window);
+  expect([windows.get("0")?.count, windows.get("1"), windows.get("2")?.count]).toEqual([2, undefined, 1]);
 });

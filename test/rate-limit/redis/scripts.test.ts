@@ -181,4 +181,18 @@ describe.runIf(hasRedis)("the scripts of the limits (skipped without redis-serve
       { numRuns: 60 },
     );
   });
+
+  it("keep a stream's place for as long as it is renewed", async () => {
+    const key = newKey();
+    const nowMs = 1_700_000_000_000;
+    const { source } = scripts.takePlace;
+    await redis.client.set("now", nowMs);
+    expect(await redis.client.eval(source, 1, key, "stream", 1, 1_000)).toBe(1);
+    await redis.client.eval(scripts.keepPlaces.source, 1, key, 60_000, "stream");
+    expect(await redis.client.pttl(key)).toBeGreaterThan(1_000);
+    await redis.client.set("now", nowMs + 59_999);
+    expect(await redis.client.eval(source, 1, key, "another", 1, 1_000)).toBe(0);
+    await redis.client.set("now", nowMs + 60_000);
+    expect(await redis.client.eval(source, 1, key, "another", 1, 1_000)).toBe(1);
+  });
 });

@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { StreamPlace } from "../../../src/interceptors/streams.ts";
+import type { ScriptCall } from "../../../src/rate-limit/redis/connection.ts";
+import type { Counting } from "../../../src/rate-limit/redis/counting.ts";
+import { createScripts } from "../../../src/rate-limit/redis/scripts.ts";
+import { SharedStreamPlaces } from "../../../src/rate-limit/redis/stream-places.ts";
 import { until } from "../../support/deadline.ts";
 import { hasRedis, RedisServer } from "../../support/redis-server.ts";
 import { freshKey, TestLimits } from "./shared-limits.ts";
@@ -120,4 +124,29 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
     await until(async () => (await again.client.zcard(`petstore:{${id}}:streams`)) === 3, 5_000);
     await again.stop();
   });
+});
+
+it("a Valkey that is back is told the places at once", async () => {
+  const scripts = createScripts();
+  const calls: ScriptCall[] = [];
+  let connected = () => {};
+  const link = {
+    isConnected: true,
+    onConnected(listener: () => void) {
+      connected = listener;
+    },
+    async run(asked: readonly ScriptCall[]) {
+      calls.push(...asked);
+      return [1];
+    },
+  };
+  const places = new SharedStreamPlaces({ link, scripts } as unknown as Counting);
+  await places.take("key_a", most);
+  await places.take("key_a", most);
+  const names = calls.map(({ args }) => args[0]);
+  connected();
+  places.close();
+  expect(calls.slice(2)).toEqual([
+    { script: scripts.keepPlaces, key: calls[0]?.key, args: [expect.any(Number), ...names] },
+  ]);
 });
