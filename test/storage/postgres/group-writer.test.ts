@@ -1,6 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CommittedGroup } from "../../../src/domain/store.ts";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { GroupWriter } from "../../../src/storage/postgres/writer/group-writer.ts";
+import { changeStockInBatch } from "../../../src/storage/postgres/writer/stock-writes.ts";
 import { borrowDatabase, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { createContext, createIdempotency, createPet, everything } from "../samples.ts";
@@ -119,3 +122,19 @@ async function countRows(url: string): Promise<{ inserted: number; scanned: numb
   );
   return result?.rows[0];
 }
+
+it("takes no more writes while those that wait for PostgreSQL read 100,000 rows", async () => {
+  const address = parseDatabaseUrl("postgres://nobody@127.0.0.1:1/petstore");
+  const writer = new GroupWriter(address, { writer: "writer", clock: Date.now });
+  /** The fault of a batch that reads so many rows. */
+  const write = async (rows: number) => {
+    const batch = Array.from({ length: rows - 1 }, (_, index) => adjust(BigInt(index + 1), 1n));
+    const { code, cause } = await writer.run(changeStockInBatch(batch, true, createContext())).catch((error) => error);
+    return [code, String(cause)];
+  };
+  const [first, second, third] = await Promise.all([write(60_000), write(40_000), write(2)]);
+  const isAway = ["UNAVAILABLE", expect.stringContaining("ECONNREFUSED")];
+  expect([first, second]).toEqual([isAway, isAway]);
+  expect(third).toEqual(["UNAVAILABLE", "Error: too many writes wait for the database"]);
+  await writer.close();
+});
