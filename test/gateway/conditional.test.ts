@@ -61,7 +61,7 @@ describe("an answer with an ETag", () => {
 
   it("is 304 without the type and the coding of the body that it leaves out", () => {
     const ofBody = { "content-type": "application/json", "content-encoding": "br" };
-    const whole = { status: 200, header: new HeaderList({ ...header, ...ofBody, vary: "Accept-Encoding" }) };
+    const whole = { status: 200, header: HeaderList.from({ ...header, ...ofBody, vary: "Accept-Encoding" }) };
     const { status, header: fields } = answerConditionally(createExchange({ header: known }), whole);
     expect(status).toBe(304);
     expect(Object.fromEntries(fields)).toEqual({
