@@ -105,7 +105,7 @@ async function search(
   petIds: readonly bigint[],
 ): Promise<Search> {
   const order = newestFirst ? "DESC" : "ASC";
-  const mostOfEach = Math.floor(maxSearched / Math.max(1, petIds.length));
+  const mostOfEach = Math.max(1, Math.floor(maxSearched / Math.max(1, petIds.length)));
   const most = crossing === undefined ? Math.min(limit, mostOfEach) : mostOfEach;
   const next = `SELECT ${columns} FROM changes WHERE revision > $1 AND revision < $2
     ORDER BY revision ${order} LIMIT $3`;
