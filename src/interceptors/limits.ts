@@ -7,7 +7,7 @@ import {
   rateLimitExceeded,
 } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import type { KeyLimits, RateLimitDecision, RateLimiter } from "../domain/limits.ts";
+import type { AddressLimiter, KeyLimits, RateLimitDecision, RateLimiter } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
@@ -72,16 +72,30 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
         throw reason;
       });
     }
-    const decision = anonymous.decideNow(clientAddress);
-    return decision === undefined
-      ? anonymous.decide(clientAddress).then((asked) => refuse(call, asked, reason))
-      : refuse(call, decision, reason);
+    return chargeAddress(anonymous, clientAddress, call.answerHeader).then((error) => {
+      throw error ?? reason;
+    });
   }
+}
+
+/**
+ * Charges a request without a valid key to the client's address, and adds the limit headers. Resolves to the error of
+ * the limit if that refuses the request. Rejects with `UNAVAILABLE` if nobody can count it.
+ */
+export async function chargeAddress(
+  anonymous: AddressLimiter,
+  address: string,
+  header: HeaderList,
+): Promise<DomainError | undefined> {
+  const decision = anonymous.decideNow(address) ?? (await anonymous.decide(address));
+  appendLimits(header, decision);
+  return limitError(decision);
 }
 
 function proceedIfAdmitted(call: Call, decision: RateLimitDecision, next: CallHandler) {
   if (decision.outcome !== "admitted") {
-    return refuse(call, decision, undefined);
+    appendLimits(call.answerHeader, decision);
+    return Promise.reject(limitError(decision));
   }
   appendHeaderValues(call.answerHeader, decision);
   return next(call);
@@ -91,12 +105,6 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
   call.contextValues.set(limitsKey, limits);
   appendHeaderValues(call.answerHeader, limits.decision);
   return next(call);
-}
-
-/** Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. */
-function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
-  appendLimits(call.answerHeader, decision);
-  return Promise.reject(limitError(decision) ?? reason);
 }
 
 /** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined if the request is admitted. */

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
-import type { RateLimitDecision, RateLimiter } from "../domain/limits.ts";
+import type { RateLimiter } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
 import { errorAnswer } from "../gateway/rest-call.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { errorCodeOf, errorToRest, toConnectError } from "../interceptors/errors.ts";
-import { appendLimits, limitError } from "../interceptors/limits.ts";
+import { chargeAddress } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Page } from "../reference/asset.ts";
@@ -44,7 +44,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
         await exchange.respond(await answer(exchange, options));
       }
     } catch (reason) {
-      if (!(reason instanceof ProtocolError)) {
+      if (!(reason instanceof ProtocolError || reason instanceof DomainError)) {
         logger.error({ err: reason, path: shownPath(exchange.path) }, "a request failed outside of any call");
       }
       await exchange.respond(refuse(exchange, reason)).catch(() => exchange.abort());
@@ -119,26 +119,11 @@ function nothingHere(): ProtocolError {
 
 /** Counts a request outside of any call by the client's address, and refuses it past the limit. */
 async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => Answer): Promise<Answer> {
-  const decision = await countAddress(limiter, exchange.clientAddress);
-  if (decision instanceof DomainError) {
-    return refuse(exchange, decision);
-  }
-  const error = limitError(decision);
+  const limits = new HeaderList();
+  const error = await chargeAddress(limiter.anonymous, exchange.clientAddress, limits);
   const counted = error === undefined ? answer() : refuse(exchange, error);
-  appendLimits(counted.header, decision);
+  counted.header.appendAll(limits);
   return counted;
-}
-
-/** Counts a request by its client's address. Resolves to `UNAVAILABLE` if nobody can count it. */
-async function countAddress({ anonymous }: RateLimiter, address: string): Promise<RateLimitDecision | DomainError> {
-  try {
-    return anonymous.decideNow(address) ?? (await anonymous.decide(address));
-  } catch (reason) {
-    if (reason instanceof DomainError) {
-      return reason;
-    }
-    throw reason;
-  }
 }
 
 /** Refuses a request outside of any call with the Error body of REST, and notes the code on the record. */
