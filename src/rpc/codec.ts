@@ -76,6 +76,9 @@ const maxValues = maxJsonValues;
 /**
  * Throws if a message holds more than `maxValues`. Each byte of packed numbers, and each entry of a map, is one. So is
  * each field of a group, which no message of ours has.
+ *
+ * The tag of a known field must have the wire type of the field. The library reads such a field by its kind, whatever
+ * its tag says, and would find other fields than those that are counted here.
  */
 function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
@@ -85,10 +88,14 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
     while (reader.pos < end) {
       const [number, wireType] = reader.tag();
       const field = openGroups > 0 ? undefined : desc.fields.find((each) => each.number === number);
+      const isEnd = wireType === WireType.EndGroup;
+      if ((field !== undefined && !mayHave(field, wireType)) || (isEnd && openGroups === 0)) {
+        throw new Error(`the field ${number} of ${desc.typeName} has the wire type ${wireType}`);
+      }
       count++;
       if (wireType === WireType.StartGroup) {
         openGroups++;
-      } else if (wireType === WireType.EndGroup) {
+      } else if (isEnd) {
         openGroups--;
       } else if (field === undefined || field.fieldKind === "map" || wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, number);
@@ -97,7 +104,7 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
         if (field.message !== undefined) {
           countFields(field.message, reader.pos + length);
         } else {
-          count += isNumeric(field) ? length : 0;
+          count += numericWireType(field) === undefined ? 0 : length;
           reader.pos += length;
         }
       }
@@ -109,8 +116,31 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
   countFields(message, bytes.length);
 }
 
-function isNumeric({ scalar }: DescField): boolean {
-  return scalar !== ScalarType.STRING && scalar !== ScalarType.BYTES;
+/** Whether a field may be written with a wire type: a list of numbers may be packed or not. */
+function mayHave(field: DescField, wireType: WireType): boolean {
+  const numeric = field.fieldKind === "map" ? undefined : numericWireType(field);
+  return numeric === undefined || field.fieldKind === "list"
+    ? wireType === WireType.LengthDelimited || wireType === numeric
+    : wireType === numeric;
+}
+
+/** The wire type of a number; undefined for texts, bytes and messages. */
+function numericWireType({ scalar, message }: DescField): WireType | undefined {
+  switch (scalar) {
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+      return undefined;
+    case ScalarType.DOUBLE:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return WireType.Bit64;
+    case ScalarType.FLOAT:
+    case ScalarType.FIXED32:
+    case ScalarType.SFIXED32:
+      return WireType.Bit32;
+    default:
+      return message === undefined ? WireType.Varint : undefined;
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { create, fromJson, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { binaryCodec, createJsonCodec } from "../../src/rpc/codec.ts";
@@ -220,5 +221,44 @@ describe("protobuf of more than 50,000 bytes", () => {
   ])("is refused with so many %s", (_title, message) => {
     const bytes = toBinary(ShapeSchema, message);
     expect(() => binaryCodec.decode(ShapeSchema, bytes)).toThrow("must not hold more than 50000 values");
+  });
+});
+
+describe("a message in the wire format that is large enough to be counted", () => {
+  const name = "a".repeat(60_000);
+
+  it("may have fields of every kind", () => {
+    const shape: MessageInitShape<typeof ShapeSchema> = {
+      name,
+      ...{ small: -1, unsigned: 1, big: -1n, huge: 1n, zigzag: -1n, fixed: 1, signedFixed: -1n, flag: true },
+      ...{ data: Uint8Array.of(1), ratio: 0.5, exact: 0.1, colour: 1, maybe: 0n, maybeText: "", maybeColour: 0 },
+      ...{ texts: ["a", "b"], bigs: [1n, 2n], colours: [1, 0], children: [{ small: 1 }, {}], child: { bigs: [3n] } },
+      ...{ counts: { a: 1n }, names: { "1": "a" }, painted: { true: 1 }, shapes: { a: { fixed: 1 } } },
+      time: { seconds: 1n, nanos: 1 },
+    };
+    const message = create(ShapeSchema, shape);
+    expect(binaryCodec.decode(ShapeSchema, toBinary(ShapeSchema, message))).toEqual(message);
+    const unpacked = new BinaryWriter().tag(21, WireType.Varint).int64(1).tag(21, WireType.Varint).int64(2).finish();
+    const bytes = Buffer.concat([toBinary(ShapeSchema, create(ShapeSchema, { name })), unpacked]);
+    expect(binaryCodec.decode(ShapeSchema, bytes).bigs).toEqual([1n, 2n]);
+  });
+
+  // The library reads a known field by its kind. After another wire type it would find other fields than are counted.
+  it.each([
+    ["the start of a group", 21, WireType.StartGroup, 0],
+    ["the start of a group for a message", 24, WireType.StartGroup, 0],
+    ["eight bytes for a list", 21, WireType.Bit64, 8],
+    ["eight bytes for an integer", 4, WireType.Bit64, 8],
+    ["four bytes for a text", 1, WireType.Bit32, 4],
+    ["an integer for a map", 30, WireType.Varint, 1],
+    ["an integer for eight bytes", 8, WireType.Varint, 1],
+    ["a length for an integer", 2, WireType.LengthDelimited, 1],
+    ["the end of a group that has not begun", 90, WireType.EndGroup, 0],
+  ])("is malformed with another wire type: %s", (_what, field, wireType, length) => {
+    const odd = new BinaryWriter().tag(field, wireType).raw(new Uint8Array(length)).finish();
+    const bytes = Buffer.concat([odd, toBinary(ShapeSchema, create(ShapeSchema, { name }))]);
+    expect(() => binaryCodec.decode(ShapeSchema, bytes)).toThrow(
+      "The request is not a valid shapes.v1.Shape. Check its encoding.",
+    );
   });
 });
