@@ -58,7 +58,7 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
   const isValidTarget =
     method === "CONNECT"
       ? scheme === undefined && path === undefined && authority !== undefined
-      : scheme !== undefined && isPath(path, method);
+      : schemeForm.test(scheme ?? "") && isPath(path, method);
   const isSameHost = host === undefined || authority === undefined || isSameAuthority(host, authority, scheme);
   const isValidLength = contentLength === undefined || /^\d{1,15}$/.test(contentLength);
   if (method === undefined || !token.test(method) || !isValidTarget || !isSameHost || !isValidLength) {
@@ -82,6 +82,9 @@ function isWeb(scheme: string | undefined): boolean {
 function isTooLarge(listBytes: number, count: number): boolean {
   return listBytes > maxHeaderListBytes || listBytes - count * fieldOverhead > maxHeaderBytes;
 }
+
+/** Another text would be read as a part of the path, or of the authority. Source: RFC 3986, section 3.1 */
+const schemeForm = /^[a-z][a-z0-9+.-]*$/i;
 
 /** A path as HTTP/1.1 takes it: without spaces. */
 const pathForm = /^\/[\x21-\x7e\x80-\xff]*$/;
