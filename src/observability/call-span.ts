@@ -5,6 +5,7 @@ import {
   DiagLogLevel,
   diag,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -47,7 +48,8 @@ export function createTracing({ env, version, logger }: TracingOptions): Tracing
 
   return {
     run(call, work) {
-      const parent = propagation.extract(context.active(), call, headers);
+      // Calls that wait for the same turn run in the context of whichever came first.
+      const parent = propagation.extract(ROOT_CONTEXT, call, headers);
       const span = tracer.startSpan("call", { kind: SpanKind.SERVER }, parent);
       return context.with(trace.setSpan(parent, span), work).finally(() => endSpan(span, call));
     },

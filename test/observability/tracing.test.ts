@@ -8,6 +8,7 @@ import { type Protocol, protocols, rest } from "../support/clients/protocols.ts"
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
+import { openSocket } from "../support/raw.ts";
 import { type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
 
 /** A span as OTLP has it in JSON. Source: opentelemetry/proto/trace/v1/trace.proto */
@@ -174,6 +175,26 @@ it("a malformed context begins a trace of its own", async () => {
   const find = () => collector.spans.find((span) => attributesOf(span)["petstore.request_id"] === "no-context");
   await until(async () => find() !== undefined, 5_000);
   expect(find()?.parentSpanId ?? "").toBe("");
+});
+
+it("a call that waits behind another one of its connection is no part of that one's trace", async () => {
+  const { traceId, headers } = newTrace();
+  const socket = openSocket(server);
+  const body = '{"quantity":1}';
+  const request = (fields: Record<string, string>) =>
+    [
+      "PATCH /v1/inventory/7 HTTP/1.1",
+      `host: x\r\nauthorization: Bearer ${key.key}\r\ncontent-type: application/json`,
+      `content-length: ${body.length}`,
+      ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+      `\r\n${body}`,
+    ].join("\r\n");
+  socket.write(request(headers) + request({ "x-request-id": "behind-a-trace" }));
+  const find = () => collector.spans.find((span) => attributesOf(span)["petstore.request_id"] === "behind-a-trace");
+  await until(async () => find() !== undefined, 5_000);
+  socket.destroy();
+  expect(find()?.parentSpanId ?? "").toBe("");
+  await collector.spanOf(traceId);
 });
 
 it("the log names the trace of a call", async () => {
