@@ -89,6 +89,7 @@ export async function sendWith(
 function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
   return new Promise((resolve, reject) => {
     let answer: PostAnswer | undefined;
+    let isWhole = () => false;
     request.on("socket", (socket) => {
       let bytes = 0;
       // Hints before the answer, and extensions of its chunks, count as well as its body.
@@ -105,6 +106,7 @@ function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
     request.on("response", (response) => {
       answer = answerOf(response);
       if (isSuccess(answer.status)) {
+        isWhole = () => response.complete;
         response.on("end", () => resolve(answer as PostAnswer)).on("error", reject);
         response.resume();
       } else {
@@ -116,7 +118,8 @@ function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
       resolve(answerOf(response));
       socket.destroy();
     });
-    request.on("error", reject);
+    // Bytes behind a whole answer are no part of it.
+    request.on("error", (error) => (isWhole() ? resolve(answer as PostAnswer) : reject(error)));
     // Settles the promise where neither an answer nor an error comes.
     request.on("close", () => answer === undefined && reject(new Error("the connection was closed")));
     request.end(body);

@@ -106,6 +106,14 @@ describe("a post", () => {
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
+  it.each([
+    ["204 with a body", "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n{}", 204],
+    ["a body beyond its length", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nabc", 200],
+    ["bytes behind the last chunk", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nx", 200],
+  ])("takes a whole answer with more behind it for what it is: %s", async (_what, text, status) => {
+    expect(await send(await speaking((socket) => socket.end(text)))).toMatchObject({ status });
+  });
+
   it.each<[fault: string, talk: (socket: Socket) => void, code: RegExp]>([
     ["resets", (socket) => socket.resetAndDestroy(), /^ECONNRESET$/],
     ["hangs up", (socket) => socket.end(), /^ECONNRESET$/],
