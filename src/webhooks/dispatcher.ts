@@ -3,12 +3,12 @@ import { Lane } from "../scheduling/lane.ts";
 import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
 
 /**
- * How many first attempts are under way at once, and how many others: retries, and attempts at slow receivers. A
- * receiver that does not answer keeps an attempt under way for 10 s.
+ * How many attempts of each kind are under way at once: first ones, those at slow receivers, and retries. A receiver
+ * that does not answer keeps an attempt under way for 10 s.
  */
 const attemptsAtOnce = 64;
 
-type LaneName = "reads" | "attempts" | "retries";
+type LaneName = "reads" | "attempts" | "slowAttempts" | "retries";
 
 /** What the dispatcher needs. */
 interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random"> {
@@ -55,6 +55,7 @@ export class WebhookDispatcher {
       ...options,
       reads: new Lane({ width: 1 }),
       attempts: new Lane({ width: attemptsAtOnce }),
+      slowAttempts: new Lane({ width: attemptsAtOnce }),
       retries: new Lane({ width: attemptsAtOnce }),
     };
     options.history.onChanges(this.#wakeAll);

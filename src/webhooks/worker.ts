@@ -61,7 +61,9 @@ export interface DeliveryOptions extends AttemptOptions {
   readonly reads: Lane;
   /** Bounds how many attempts of all webhooks are under way. */
   readonly attempts: Lane;
-  /** The same for receivers that have failed this delivery before, or were slow: they delay no others. */
+  /** The same for receivers whose last attempt took long, so that they delay no others. */
+  readonly slowAttempts: Lane;
+  /** The same for deliveries that have failed before. */
   readonly retries: Lane;
 }
 
@@ -301,8 +303,9 @@ export class WebhookWorker {
    * meanwhile.
    */
   #attempt(delivery: Delivery): Promise<EndedAttempt | undefined> {
-    const { attempts, retries } = this.#options;
-    const lane = this.#webhook.progress.failures === 0 && !this.#isSlow ? attempts : retries;
+    const { attempts, slowAttempts, retries } = this.#options;
+    const hasFailed = this.#webhook.progress.failures > 0;
+    const lane = hasFailed ? retries : this.#isSlow ? slowAttempts : attempts;
     return lane.run(1, async () =>
       this.#isOutdated
         ? undefined

@@ -227,6 +227,27 @@ describe("with many webhooks", () => {
     }
   });
 
+  it("a slow one that succeeds does not wait for those that hang", async () => {
+    await createHanging(400);
+    await store.createWebhook(good("whk_good"));
+    behave = async (post) => {
+      if (post.url.hostname === "good.example") {
+        await time.wait(1.5 * second, post.signal);
+      }
+      return hangingAt("bad.example")(post);
+    };
+    start();
+    await change(1);
+    await time.pass(2 * minute);
+    for (let times = 0; times < 5; times += 1) {
+      const changedAtMs = time.clock();
+      received = [];
+      await change(1);
+      await time.pass(10 * second);
+      expect(received.find(({ id }) => id.startsWith("msg_good"))?.atMs).toBeLessThan(changedAtMs + 2 * second);
+    }
+  });
+
   it("one that is created does not wait for the end of one that is deleted", async () => {
     await createHanging(100);
     behave = hangingAt("bad.example");
