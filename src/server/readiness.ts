@@ -24,28 +24,28 @@ export interface ReadinessOptions {
 }
 
 /**
- * Tells whether the server is ready. It asks the store one question at a time; a probe that cannot wait for the answer
- * gets the previous one, or hears that the store has been silent for too long.
+ * Tells whether the server is ready. It asks the store one question at a time. A probe that cannot wait for the answer
+ * hears whether the store has been silent for too long.
  */
 export function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions): () => Promise<Readiness> {
-  let latest: Readiness = "ready";
   let answeredAtMs = performance.now();
   let asking: Promise<Readiness> | undefined;
 
+  function afterSilence(): Readiness {
+    return performance.now() - answeredAtMs > patienceMs ? storeAwayText : "ready";
+  }
   async function ask(): Promise<Readiness> {
+    const askedAtMs = performance.now();
     try {
       await store.ready(AbortSignal.timeout(patienceMs));
       answeredAtMs = performance.now();
-      latest = "ready";
+      return "ready";
     } catch {
-      latest = storeAwayText;
+      // A store that is locked refuses, too, but later.
+      return performance.now() - askedAtMs < probeMs ? storeAwayText : afterSilence();
+    } finally {
+      asking = undefined;
     }
-    asking = undefined;
-    return latest;
-  }
-  async function known(): Promise<Readiness> {
-    await setTimeout(probeMs, undefined, { ref: false });
-    return performance.now() - answeredAtMs > patienceMs ? storeAwayText : latest;
   }
 
   const timer = setInterval(() => {
@@ -60,6 +60,6 @@ export function createReadiness({ store, canCountLimits, stopping }: ReadinessOp
       return limitsAwayText;
     }
     asking ??= ask();
-    return Promise.race([asking, known()]);
+    return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(afterSilence)]);
   };
 }

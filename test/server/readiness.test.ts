@@ -29,6 +29,24 @@ it("is ready while a command has the store locked: reads go on, and updates wait
   expectSuccess(await waiting);
 });
 
+it("is ready where a lock was waited for in vain a moment ago, and another question is under way", async () => {
+  let answers = () => Promise.resolve();
+  const life = new AbortController();
+  const ask = createReadiness({
+    store: { ready: () => answers() },
+    canCountLimits: () => true,
+    stopping: life.signal,
+  });
+  await ask();
+  answers = async () => {
+    await setTimeout(1_000);
+    throw new Error("the store is locked");
+  };
+  const all = await Promise.all([0, 1_100, 1_600].map(async (ms) => [await setTimeout(ms), await ask()][1]));
+  expect(all).toEqual(["ready", "ready", "ready"]);
+  life.abort();
+});
+
 it("is not ready once the store has been silent for 6 s, though no probe has asked meanwhile", async () => {
   let answers = () => Promise.resolve();
   const life = new AbortController();
