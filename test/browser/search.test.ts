@@ -59,7 +59,7 @@ describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
     expect(await results(page)).toContain(title);
   });
 
-  it("finds places by other words for them, and by short ones only where they begin a word", async () => {
+  it("finds places by other words for them, before those that only hold the letters", async () => {
     const { page } = await visit(await stage.createReader(), stage.docs);
     await page.keyboard.press("/");
     for (const [text, titles] of [
@@ -69,11 +69,9 @@ describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
       ["idempotent", ["Sending a write again"]],
       ["duplicate", ["Sending a write again"]],
       ["CORS", ["Keep it secret"]],
-      ["uet", []],
-      [".*", []],
     ] as const) {
       await page.locator("dialog input").fill(text);
-      expect([text, await results(page)]).toEqual([text, titles]);
+      expect([text, (await results(page)).slice(0, titles.length)]).toEqual([text, titles]);
     }
   });
 

@@ -1,9 +1,6 @@
 /** How many results are shown. */
 const maxResults = 12;
 
-/** The longest word that is searched only at the beginning of words: `sse` is also in `assess`. */
-const shortLength = 3;
-
 /** Other words for places, by the ids of these. */
 const otherWords = {
   "adjust-inventory": "overselling",
@@ -176,16 +173,10 @@ export function search(places, text) {
     .toLowerCase()
     .split(/[\s_]+/)
     .filter(Boolean);
-  const patterns = words.map(patternOf);
-  const areIn = (said) => patterns.every((pattern) => pattern.test(said));
+  const areIn = (said) => words.every((word) => said.toLowerCase().includes(word));
   const nameOf = ({ id, title, detail }) => `${title} ${detail} ${otherWords[id] ?? ""}`;
   const rank = (place) => (place.title.toLowerCase().startsWith(words[0] ?? "") ? 0 : areIn(nameOf(place)) ? 1 : 2);
   return places.filter((place) => areIn(`${nameOf(place)} ${place.words}`)).sort((a, b) => rank(a) - rank(b));
-}
-
-function patternOf(word) {
-  const escaped = word.replace(/[^a-z0-9]/g, "\\$&");
-  return new RegExp(word.length > shortLength ? escaped : `(?<![a-z0-9])${escaped}`, "i");
 }
 
 function createResult({ id, title, detail }, i) {
