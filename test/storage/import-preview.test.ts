@@ -1,4 +1,4 @@
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
@@ -97,4 +97,10 @@ it("refuses what is no store", async () => {
   const file = join(createFolder(), "petstore.db");
   writeFileSync(file, "x".repeat(5_000));
   await expect(previewImportInto(file, onePet)).rejects.toThrow(`${file}: not a SQLite database`);
+});
+
+it("takes no store that cannot be reached for one that is missing", async () => {
+  const file = join(createFolder(), "petstore.db");
+  symlinkSync(file, file);
+  await expect(previewImportInto(file, onePet)).rejects.toThrow(file);
 });

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import {
   hasChanges,
   type ImportCounts,
@@ -85,7 +85,8 @@ export async function previewImportInto(file: string, imports: Imports): Promise
 /** Opens the store. Where the import would create one, opens an empty store in memory. */
 function openForPreview(file: string): Connection {
   try {
-    return (existsSync(file) ? openExisting(file) : undefined) ?? openEmpty();
+    const isMissing = statSync(file, { throwIfNoEntry: false }) === undefined;
+    return (isMissing ? undefined : openExisting(file)) ?? openEmpty();
   } catch (error) {
     throw toStoreFileError(error, file);
   }
