@@ -8,7 +8,7 @@ import type { Outcome } from "../support/clients/client.ts";
 import { expectErrorBody, expectLimits } from "../support/expectations.ts";
 import { createHttp2Client, type HttpClient } from "../support/http.ts";
 import { type Operation, rpcPath } from "../support/operations.ts";
-import { cpuMs, memoryBytes } from "../support/process-usage.ts";
+import { beginPeak, cpuMs, memoryBytes } from "../support/process-usage.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { envelope, readGrpcOutcome } from "../support/rpc-wire.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -19,14 +19,11 @@ const mebibyte = 1_048_576;
 let server: TestServer;
 let key: string;
 let http2: HttpClient;
-/** What the server's process holds before anybody has asked it for anything. */
-let idleBytes: number;
 
 beforeAll(async () => {
   server = await startServer();
   ({ key } = await server.store.mintQuota(1_000_000, 1_000_000));
   http2 = createHttp2Client(server);
-  idleBytes = memoryBytes(server.pid);
 });
 
 afterEach(() => expectUnharmed(server, key));
@@ -96,6 +93,7 @@ describe("a small message that unfolds to 4 MiB", () => {
     ["one integer with a fraction of zeros", "updateInventory", () => json('{"petId":1.', "0", "}")],
   ])("of %s is refused soon, with little memory: %s", async (_title, rpc, message) => {
     const bytes = message();
+    const formerBytes = beginPeak(server.pid);
     const ms = await serverMs(async () => {
       const { failure, headers } = await call(rpc, bytes);
       expect(failure).toMatchObject({ code: "INVALID_REQUEST", canonical: "invalid_argument" });
@@ -103,7 +101,7 @@ describe("a small message that unfolds to 4 MiB", () => {
       expect(failure?.message.length ?? 0).toBeLessThan(2_000);
     });
     expect(ms).toBeLessThan(400);
-    expect(memoryBytes(server.pid, "VmHWM") - idleBytes).toBeLessThan(150 * mebibyte);
+    expect(memoryBytes(server.pid, "VmHWM") - formerBytes).toBeLessThan(150 * mebibyte);
   });
 
   it.each<[title: string, message: () => Buffer]>([

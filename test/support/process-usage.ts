@@ -1,9 +1,15 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** The memory of a process, in bytes: the current (`VmRSS`), or the peak (`VmHWM`). */
 export function memoryBytes(pid: number, measure: "VmRSS" | "VmHWM" = "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`${measure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+}
+
+/** Begins a new peak of a process's memory, and returns what it holds now, in bytes. Source: proc_pid_clear_refs(5) */
+export function beginPeak(pid: number): number {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  return memoryBytes(pid);
 }
 
 /** The number of open file descriptors of a process. */
