@@ -74,16 +74,22 @@ export const binaryCodec: Codec = {
 const maxValues = maxJsonValues;
 
 /**
- * Throws if a message holds more than `maxValues`. Each byte of packed numbers, and each entry of a map, is one. So is
- * each field of a group, which no message of ours has.
+ * Throws if a message holds more than `maxValues`. Each entry of a map is one: no message of ours has maps. So is each
+ * field of a group.
  *
- * The tag of a known field must have the wire type of the field. The library reads such a field by its kind, whatever
- * its tag says, and would find other fields than those that are counted here.
+ * It reads as the library does, so that both find the same fields: the last of packed numbers may end behind their
+ * length. But the tag of a known field must have the wire type of the field, which the library does not look at.
  */
 function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
   let count = 0;
   let openGroups = 0;
+  const countOne = () => {
+    count++;
+    if (count > maxValues) {
+      throw new ProtocolError("malformed", `The request must not hold more than ${maxValues} values.`);
+    }
+  };
   const countFields = (desc: DescMessage, end: number) => {
     while (reader.pos < end) {
       const [number, wireType] = reader.tag();
@@ -92,7 +98,7 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
       if ((field !== undefined && !mayHave(field, wireType)) || (isEnd && openGroups === 0)) {
         throw new Error(`the field ${number} of ${desc.typeName} has the wire type ${wireType}`);
       }
-      count++;
+      countOne();
       if (wireType === WireType.StartGroup) {
         openGroups++;
       } else if (isEnd) {
@@ -100,16 +106,17 @@ function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
       } else if (field === undefined || field.fieldKind === "map" || wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, number);
       } else {
-        const length = reader.uint32();
+        const fieldEnd = reader.uint32() + reader.pos;
+        const numeric = numericWireType(field);
         if (field.message !== undefined) {
-          countFields(field.message, reader.pos + length);
+          countFields(field.message, fieldEnd);
+        } else if (numeric === undefined) {
+          reader.pos = fieldEnd;
         } else {
-          count += numericWireType(field) === undefined ? 0 : length;
-          reader.pos += length;
+          for (; reader.pos < fieldEnd; countOne()) {
+            reader.skip(numeric, number);
+          }
         }
-      }
-      if (count > maxValues) {
-        throw new ProtocolError("malformed", `The request must not hold more than ${maxValues} values.`);
       }
     }
   };

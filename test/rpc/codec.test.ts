@@ -263,6 +263,25 @@ describe("a message in the wire format that is large enough to be counted", () =
     expect(binaryCodec.decode(ShapeSchema, bytes).bigs).toEqual([1n, 2n]);
   });
 
+  it("may not hide values behind packed numbers whose last one ends behind their length", () => {
+    const count = 100_000;
+    // Whoever leaves these numbers by their length finds an unknown field 15 next, of 178 bytes, and so on.
+    const odd = new BinaryWriter().tag(21, WireType.LengthDelimited).uint32(1).raw(Uint8Array.of(0x80, 0x7a)).finish();
+    const packed = new BinaryWriter().tag(21, WireType.LengthDelimited).uint32(count).finish();
+    const numbers = Buffer.alloc(count, 1);
+    const next = 0xaa + 1 - (packed.length - 1);
+    numbers.set(
+      new BinaryWriter()
+        .tag(15, WireType.LengthDelimited)
+        .uint32(count - next - 4)
+        .finish(),
+      next,
+    );
+    expect(() => binaryCodec.decode(ShapeSchema, Buffer.concat([odd, packed, numbers]))).toThrow(
+      "The request must not hold more than 50000 values.",
+    );
+  });
+
   // The library reads a known field by its kind. After another wire type it would find other fields than are counted.
   it.each([
     ["the start of a group", 21, WireType.StartGroup, 0],
