@@ -154,16 +154,19 @@ local next = string.format('%.0f %.0f', openedAt, counted)
 if next ~= known then redis.call('SET', KEYS[1], next, 'PX', openedAt + length - now) end
 return string.format('%.0f %s', now, known or '')`;
 
+/** A place may end later than a new one by so many milliseconds, as Valkey's clock may be set back by a little. */
+const maxClockStepMs = 10_000;
+
 /**
  * The places of a key are a sorted set of stream names. The score is the time at which the place is free again. A time
- * more than two leases ahead was written before Valkey's clock was set back by more than one. Such a place is given up,
- * and `keepPlaces` takes it again if its stream is still open.
+ * that is too far ahead was written before Valkey's clock was set back. Such a place is given up, and `keepPlaces` takes
+ * it again if its stream is still open.
  */
 const takePlace = `
 read('ZCARD')
 local latest = now + ARGV[3]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. latest + ARGV[3], '+inf')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. latest + ${maxClockStepMs}, '+inf')
 local isFree = redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[2])
 if isFree then redis.call('ZADD', KEYS[1], latest, ARGV[1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
