@@ -103,4 +103,7 @@ it("takes no store that cannot be reached for one that is missing", async () => 
   const file = join(createFolder(), "petstore.db");
   symlinkSync(file, file);
   await expect(previewImportInto(file, onePet)).rejects.toThrow(file);
+  const other = join(createFolder(), "a-file");
+  writeFileSync(other, "");
+  await expect(previewImportInto(join(other, "petstore.db"), onePet)).rejects.toThrow("there is no such store");
 });

@@ -85,10 +85,19 @@ export async function previewImportInto(file: string, imports: Imports): Promise
 /** Opens the store. Where the import would create one, opens an empty store in memory. */
 function openForPreview(file: string): Connection {
   try {
-    const isMissing = statSync(file, { throwIfNoEntry: false }) === undefined;
-    return (isMissing ? undefined : openExisting(file)) ?? openEmpty();
+    return (isMissing(file) ? undefined : openExisting(file)) ?? openEmpty();
   } catch (error) {
     throw toStoreFileError(error, file);
+  }
+}
+
+/** Whether there is no such file. One that cannot be reached may be there. */
+function isMissing(file: string): boolean {
+  try {
+    statSync(file);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }
 
