@@ -50,7 +50,9 @@ describe("a path of the API", () => {
     // A path that ends in a verb is no other, and none at all where the word before the verb is empty.
     const filled = path.replace(/\/(:[^/]*)$/, "/word$1");
     const isOther = !rules.some(({ template }) => verbOf(template) !== "" && fits(filled, template));
-    const fitting = isOther ? rules.filter(({ template }) => verbOf(template) === "" && fits(path, template)) : withVerb;
+    const fitting = isOther
+      ? rules.filter(({ template }) => verbOf(template) === "" && fits(path, template))
+      : withVerb;
     const allowed = fitting.filter(
       ({ httpMethod }) => httpMethod === method || (method === "HEAD" && httpMethod === "GET"),
     );
