@@ -88,26 +88,25 @@ export async function sendWith(
 /** Sends a body over a connection of its own, and resolves to the answer. An answer that is too long is cut. */
 function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
   return new Promise((resolve, reject) => {
-    let answer: PostAnswer | undefined;
-    let isWhole = () => false;
+    let head: IncomingMessage | undefined;
     request.on("socket", (socket) => {
       let bytes = 0;
       // Hints before the answer, and extensions of its chunks, count as well as its body.
       socket.on("data", (data: Buffer) => {
         bytes += data.length;
         if (bytes > maxAnswerBytes) {
-          if (answer !== undefined) {
-            resolve(answer);
+          if (head !== undefined) {
+            resolve(answerOf(head));
           }
           request.destroy(new Error("it sends hints without end"));
         }
       });
     });
     request.on("response", (response) => {
-      answer = answerOf(response);
+      head = response;
+      const answer = answerOf(response);
       if (isSuccess(answer.status)) {
-        isWhole = () => response.complete;
-        response.on("end", () => resolve(answer as PostAnswer)).on("error", reject);
+        response.on("end", () => resolve(answer)).on("error", reject);
         response.resume();
       } else {
         resolve(answer);
@@ -119,9 +118,9 @@ function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
       socket.destroy();
     });
     // Bytes behind a whole answer are no part of it.
-    request.on("error", (error) => (isWhole() ? resolve(answer as PostAnswer) : reject(error)));
+    request.on("error", (error) => (head?.complete ? resolve(answerOf(head)) : reject(error)));
     // Settles the promise where neither an answer nor an error comes.
-    request.on("close", () => answer === undefined && reject(new Error("the connection was closed")));
+    request.on("close", () => head === undefined && reject(new Error("the connection was closed")));
     request.end(body);
   });
 }
