@@ -45,7 +45,10 @@ export function reflectionService(
       for await (const { host, messageRequest } of requests) {
         asked++;
         if (asked > maxQuestions) {
-          throw new ConnectError("The stream has had its 200 answers. Open another one.", Code.ResourceExhausted);
+          throw new ConnectError(
+            `The stream has had its ${maxQuestions} answers. Open another one.`,
+            Code.ResourceExhausted,
+          );
         }
         yield {
           validHost: host,
