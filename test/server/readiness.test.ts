@@ -29,16 +29,17 @@ it("is ready while a command has the store locked: reads go on, and updates wait
   expectSuccess(await waiting);
 });
 
-it("is ready where a lock was waited for in vain a moment ago, and another question is under way", async () => {
-  let answers = () => Promise.resolve();
+/** Readiness by a store that answers until a test replaces its `ready`. */
+function createProbe() {
+  const store = { ready: () => Promise.resolve() };
   const life = new AbortController();
-  const ask = createReadiness({
-    store: { ready: () => answers() },
-    canCountLimits: () => true,
-    stopping: life.signal,
-  });
+  return { store, life, ask: createReadiness({ store, canCountLimits: () => true, stopping: life.signal }) };
+}
+
+it("is ready where a lock was waited for in vain a moment ago, and another question is under way", async () => {
+  const { store, life, ask } = createProbe();
   await ask();
-  answers = async () => {
+  store.ready = async () => {
     await setTimeout(1_000);
     throw new Error("the store is locked");
   };
@@ -48,16 +49,10 @@ it("is ready where a lock was waited for in vain a moment ago, and another quest
 });
 
 it("is not ready once the store has been silent for 6 s, though no probe has asked meanwhile", async () => {
-  let answers = () => Promise.resolve();
-  const life = new AbortController();
-  const ask = createReadiness({
-    store: { ready: () => answers() },
-    canCountLimits: () => true,
-    stopping: life.signal,
-  });
+  const { store, life, ask } = createProbe();
   await setTimeout(1_500);
   expect(await ask()).toBe("ready");
-  answers = () => new Promise(() => {});
+  store.ready = () => new Promise(() => {});
   await setTimeout(6_100);
   expect(await ask()).toBe("the store does not answer");
   life.abort();
