@@ -18,5 +18,6 @@ export function parseBaseUrl(text: string): URL {
   if (url.search !== "" || url.hash !== "") {
     throw new TypeError("baseUrl: leave the query and the fragment out; no request would have them.");
   }
-  return new URL(url.pathname.replace(restVersion, "/"), url.origin);
+  // Not the path as a relative reference: one that begins with `//` would name another host.
+  return new URL(url.origin + url.pathname.replace(restVersion, "/"));
 }

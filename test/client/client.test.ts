@@ -262,6 +262,14 @@ describe.each(transports)("over $name", ({ transport }) => {
     stranger.server.close();
   });
 
+  it("sends the key to no host in the path of its address", async () => {
+    const stranger = await startStranger();
+    const client = open({ transport, baseUrl: `${server.origin}//${new URL(stranger.origin).host}/v1` });
+    await failureOf(client.inventory.listInventory({}));
+    expect(stranger.keys).toEqual([]);
+    stranger.server.close();
+  });
+
   it("follows no redirect with the key", async () => {
     const stranger = await startStranger();
     const redirecting = await startStranger(`${stranger.origin}/elsewhere`);
@@ -332,6 +340,21 @@ describe("the address", () => {
     ["https://shop.example/petstore/v1", "https://shop.example/petstore/"],
     ["https://shop.example/v1/petstore", "https://shop.example/v1/petstore"],
     ["https://shop.example/v2", "https://shop.example/v2"],
+    ["https://shop.example//v1", "https://shop.example//"],
+    ["https://shop.example//api/v1", "https://shop.example//api/"],
+    ["https://shop.example///api/v1", "https://shop.example///api/"],
+    ["https://shop.example\\\\api/v1", "https://shop.example//api/"],
+    ["https://shop.example/\\api/v1", "https://shop.example//api/"],
+    ["https://shop.example/\t/api/v1", "https://shop.example//api/"],
+    ["https://shop.example/.//api/v1", "https://shop.example//api/"],
+    ["https://shop.example/%2e//api/v1", "https://shop.example//api/"],
+    ["https://shop.example/..//api/v1", "https://shop.example//api/"],
+    ["https://shop.example//me:secret@api/v1", "https://shop.example//me:secret@api/"],
+    ["https://shop.example/https://api/v1", "https://shop.example/https://api/"],
+    ["https://shop.example//%3F%23/v1", "https://shop.example//%3F%23/"],
+    ["https://shop.example:8443//api/v1", "https://shop.example:8443//api/"],
+    ["https://@shop.example/v1?", "https://shop.example/"],
+    ["https://shop.example/v1#", "https://shop.example/"],
   ])("%s leads to %s", (baseUrl, expected) => {
     let given = "";
     const transport = (options: TransportOptions) => {
