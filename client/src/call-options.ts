@@ -1,8 +1,8 @@
 /** Options of a single call. */
 export interface CallOptions {
   /**
-   * How long the call may take, in milliseconds, retries included. Past it the call fails with `deadline_exceeded`.
-   * Default: no limit
+   * How long the call may take, in milliseconds, retries included: rounded up to a whole number, and 24 days at most.
+   * Past it the call fails with `deadline_exceeded`, at once for 0 and less. Default: no limit
    */
   timeoutMs?: number | undefined;
   /** Ends the call, or its wait for a retry, when it aborts. The call fails with `canceled`. */

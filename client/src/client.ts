@@ -32,6 +32,7 @@ import { networkErrors } from "./network-errors.ts";
 import { followPages } from "./pages.ts";
 import { createRetryInterceptor } from "./retry.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
+import { longTimeouts } from "./timeout.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 import { createTransport } from "./transport.ts";
 import type { Transport, TransportOptions } from "./transport-option.ts";
@@ -137,6 +138,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
         onLimits?.(told);
       }, timing),
       createKeyInterceptor(apiKey, baseUrl.origin),
+      longTimeouts,
       networkErrors,
     ],
   });

@@ -215,6 +215,42 @@ describe.each(transports)("over $name", ({ transport }) => {
     expect(timing.delaysMs).toEqual([]);
   });
 
+  it.each([4_987.31, 0.1 + 60_000, 10 ** 8, 2 ** 31 - 1, 2 ** 31, 1e300, Number.POSITIVE_INFINITY])(
+    "makes calls and streams that may take %d ms",
+    async (timeoutMs) => {
+      const client = open({ transport });
+      await expect(client.inventory.listInventory({}, { timeoutMs })).resolves.toBeDefined();
+      const stream = client.inventory.watchStockChanges({}, { timeoutMs });
+      for await (const { cursor } of stream) {
+        expect(cursor).not.toBe("");
+        break;
+      }
+    },
+  );
+
+  it("makes no call, and no stream, that may take no time", async () => {
+    const answers: Limits[] = [];
+    const client = open({ transport, onLimits: (limits) => answers.push(limits) });
+    for (const timeoutMs of [0, -0.5, -1, Number.NEGATIVE_INFINITY]) {
+      expect(codeOf(await failureOf(client.inventory.listInventory({}, { timeoutMs })))).toBe("deadline_exceeded");
+      const stream = client.inventory.watchStockChanges({}, { timeoutMs });
+      expect(codeOf(await failureOf(stream[Symbol.asyncIterator]().next()))).toBe("deadline_exceeded");
+    }
+    expect(answers).toEqual([]);
+  });
+
+  it("ends a stream whose time is over", async () => {
+    const stream = open({ transport }).inventory.watchStockChanges({}, { timeoutMs: 300.5 });
+    const failure = await failureOf(Array.fromAsync(stream));
+    expect(codeOf(failure)).toBe("deadline_exceeded");
+  });
+
+  it.each([Number.NaN, "5000", null])("refuses a timeout of %s", async (timeoutMs) => {
+    const call = open({ transport }).inventory.listInventory({}, { timeoutMs: timeoutMs as never });
+    const { code, rawMessage } = await failureOf(call);
+    expect([code, rawMessage]).toEqual([Code.InvalidArgument, "timeoutMs: give a number of milliseconds."]);
+  });
+
   it("stops waiting when it is aborted", async () => {
     const { key: apiKey } = await server.store.mintQuota(1, 900);
     const controller = new AbortController();

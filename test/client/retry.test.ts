@@ -104,6 +104,7 @@ describe("a call that fails", () => {
     ["does not wait for the end of a ban", { failures: [banned(120)] }, [], ResourceExhausted],
     ["waits for what is left of a ban", { failures: [banned(5)] }, [5_100], undefined],
     ["does not wait past its deadline", { failures: [overLimit(17)], timeoutMs: 17_000 }, [], ResourceExhausted],
+    ["does not wait past one in fractions", { failures: [overLimit(17)], timeoutMs: 16_999.5 }, [], ResourceExhausted],
     ["waits before its deadline", { failures: [overLimit(17)], timeoutMs: 18_000 }, [17_100], undefined],
     [
       "is not made again when it is too large",
