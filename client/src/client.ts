@@ -31,7 +31,7 @@ import { createLimitsInterceptor } from "./limits-interceptor.ts";
 import { networkErrors } from "./network-errors.ts";
 import { followPages } from "./pages.ts";
 import { createRetryInterceptor } from "./retry.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
+import { createRetryPolicy, type RetryOverrides } from "./retry-policy.ts";
 import { longTimeouts } from "./timeout.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 import { createTransport } from "./transport.ts";
@@ -53,7 +53,7 @@ export interface PetstoreClientOptions {
    */
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
   /** Overrides of `defaultRetryPolicy`. */
-  readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly retry?: RetryOverrides | undefined;
   /** Called with the limits of each answer, failures included. */
   readonly onLimits?: ((limits: Limits) => void) | undefined;
   /** Clock, timers and randomness of retries, for tests. Default: the system's */
@@ -119,11 +119,11 @@ export interface PetstoreClient {
 
 /**
  * Creates a client of the service. It connects with the first call, and holds nothing that has to be closed. Throws a
- * `TypeError` for a bad `baseUrl`, and a `ConnectError` for an `apiKey` that cannot be one.
+ * `TypeError` for a bad `baseUrl` or number of `retry`, and a `ConnectError` for an `apiKey` that cannot be one.
  */
 export function createPetstoreClient(options: PetstoreClientOptions): PetstoreClient {
   const { apiKey, onLimits, timing = systemTiming } = options;
-  const policy = { ...defaultRetryPolicy, ...options.retry };
+  const policy = createRetryPolicy(options.retry);
   const baseUrl = parseBaseUrl(options.baseUrl);
   let limits: Limits | undefined;
   const transport = createTransport(options.transport, {

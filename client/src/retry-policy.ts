@@ -22,3 +22,23 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDelayMs: 60_000,
   maxTotalDelayMs: 120_000,
 };
+
+/** Numbers that replace those of `defaultRetryPolicy`. Undefined ones do not. */
+export type RetryOverrides = { readonly [Name in keyof RetryPolicy]?: RetryPolicy[Name] | undefined };
+
+/** The default policy with these overrides. Throws a `TypeError` for a negative number, and for what is no number. */
+export function createRetryPolicy(overrides: RetryOverrides = {}): RetryPolicy {
+  const {
+    maxAttempts = defaultRetryPolicy.maxAttempts,
+    initialDelayMs = defaultRetryPolicy.initialDelayMs,
+    maxDelayMs = defaultRetryPolicy.maxDelayMs,
+    maxTotalDelayMs = defaultRetryPolicy.maxTotalDelayMs,
+  } = overrides;
+  const policy: RetryPolicy = { maxAttempts, initialDelayMs, maxDelayMs, maxTotalDelayMs };
+  for (const [name, value] of Object.entries(policy)) {
+    if (typeof value !== "number" || !(value >= 0)) {
+      throw new TypeError(`retry.${name}: give a number of 0 or more.`);
+    }
+  }
+  return policy;
+}

@@ -1,20 +1,21 @@
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { isRetriable, nextDelayMs } from "./retry-decision.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
+import { createRetryPolicy, type RetryOverrides, type RetryPolicy } from "./retry-policy.ts";
 import { setTimeoutOf, timeoutOf } from "./timeout.ts";
 import { elapsedMs, systemTiming, type Timing } from "./timing.ts";
 
 /**
  * Retries a failed unary call where that is safe and the policy allows it. The caller sees the error of the last
  * attempt. No wait outlasts the call's deadline or its signal: a call that cannot be retried in time fails at once.
+ * Throws a `TypeError` for a wrong number in the overrides.
  */
-export function createRetryInterceptor(policy: Partial<RetryPolicy> = {}, timing: Timing = systemTiming): Interceptor {
-  const wholePolicy = { ...defaultRetryPolicy, ...policy };
+export function createRetryInterceptor(overrides: RetryOverrides = {}, timing: Timing = systemTiming): Interceptor {
+  const policy = createRetryPolicy(overrides);
   return (next) => async (request) => {
     if (request.stream) {
       return next(request);
     }
-    const retries = new Retries(request, wholePolicy, timing);
+    const retries = new Retries(request, policy, timing);
     for (;;) {
       try {
         return await next(request);

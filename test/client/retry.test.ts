@@ -1,14 +1,9 @@
 import { Code, type ConnectError, createClient, createRouterTransport, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createRetryInterceptor, HoldService, InventoryService } from "../../client/src/connect.ts";
-import {
-  createPetstoreClient,
-  defaultRetryPolicy,
-  type PetstoreClient,
-  type RetryPolicy,
-  toDuration,
-} from "../../client/src/index.ts";
+import { createPetstoreClient, defaultRetryPolicy, type PetstoreClient, toDuration } from "../../client/src/index.ts";
 import { isRetriable, nextDelayMs } from "../../client/src/retry-decision.ts";
+import type { RetryOverrides } from "../../client/src/retry-policy.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { failure, overLimit, refusedStream } from "./failures.ts";
 import { FakeTiming } from "./fake-timing.ts";
@@ -43,7 +38,7 @@ function failing(failures: readonly ConnectError[], onCall = () => {}) {
 
 interface Run {
   readonly failures: readonly ConnectError[];
-  readonly policy?: Partial<RetryPolicy>;
+  readonly policy?: RetryOverrides;
   readonly timeoutMs?: number;
   /** How far the clock is set forward during each attempt, in milliseconds. */
   readonly clockSetMs?: number;
@@ -143,15 +138,34 @@ describe("a call that fails", () => {
     expect(timeouts[1]).toBeLessThanOrEqual(42_900);
   });
 
+  it.each(Object.keys(defaultRetryPolicy))("is made again by the default where %s is undefined", async (name) => {
+    const { delaysMs } = await update({ failures: Array(6).fill(down), policy: { [name]: undefined } });
+    expect(delaysMs).toEqual([150, 300, 600, 1_200, 2_400]);
+  });
+
   it.each([
     ["is made again when the limits refused it", overLimit(1), 2],
     ["is not made again when it may have been carried out", down, 1],
   ])("and is not idempotent %s", async (_title, error, attempts) => {
     const { routes, timeouts } = failing([error]);
-    const interceptors = [createRetryInterceptor({}, new FakeTiming())];
+    const interceptors = [createRetryInterceptor({ maxAttempts: undefined }, new FakeTiming())];
     const health = createClient(Health, createRouterTransport(routes, { transport: { interceptors } }));
     await health.check({}).catch(() => undefined);
     expect(timeouts).toHaveLength(attempts);
+  });
+});
+
+describe.each(Object.keys(defaultRetryPolicy))("the number %s", (name) => {
+  it.each([Number.NaN, -1, Number.NEGATIVE_INFINITY, "6", null])("%s is refused", async (value) => {
+    const retry = { [name]: value as never };
+    const message = `retry.${name}: give a number of 0 or more.`;
+    expect(() => createPetstoreClient({ baseUrl: "https://in-memory", apiKey: "psk_x", retry })).toThrow(message);
+    expect(() => createRetryInterceptor(retry)).toThrow(message);
+  });
+
+  it.each([0, 0.5, Number.POSITIVE_INFINITY])("%s is taken", async (value) => {
+    const { code } = await update({ failures: [down], policy: { [name]: value } });
+    expect([undefined, Unavailable]).toContain(code);
   });
 });
 

@@ -42,6 +42,15 @@ describe("a watch goes on after its last cursor", () => {
     await watch.return();
   });
 
+  it("after a default wait where the client's number is undefined", async () => {
+    const retry = { maxAttempts: undefined, initialDelayMs: undefined, maxDelayMs: undefined };
+    const feed = new ScriptedFeed([[1, cut], [2]], { retry });
+    const watch = feed.client.watchStockChanges({ after: cursorOf(0) });
+    expect(await read(watch, 2)).toEqual([1, 2]);
+    expect(feed.timing.sleptMs).toEqual([150]);
+    await watch.return();
+  });
+
   it("or its last heartbeat, with the same filters", async () => {
     const feed = new ScriptedFeed([[1, { heartbeat: "cursor-9" }, cut], [10]]);
     const watch = feed.client.watchStockChanges({ petId: [7n, 8n], crossing: 3n });
