@@ -174,7 +174,8 @@ async function advanceSequences(connection: Connection): Promise<void> {
 async function openSide(address: DatabaseAddress): Promise<OpenedSide> {
   try {
     // `COPY` needs a connection that sends one statement at a time.
-    const connection = await Connection.open(address, { isPipelined: false, timeoutMs: reachTimeoutMs });
+    const options = { isPipelined: false, takesReplica: true, timeoutMs: reachTimeoutMs };
+    const connection = await Connection.open(address, options);
     try {
       await assertSupported(connection, address);
       return { address, connection, identity: await readIdentity(connection) };

@@ -69,13 +69,13 @@ export function lookInto<T>(address: DatabaseAddress, look: (connection: Connect
   return withConnection(address, (connection) => connection.within(deadline, () => look(connection)));
 }
 
-/** Opens a connection for some work. Throws `DatabaseError`. */
+/** Opens a connection for some work, also to a replica: see `assertSupported`. Throws `DatabaseError`. */
 export async function withConnection<T>(
   address: DatabaseAddress,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   try {
-    const connection = await Connection.open(address, { timeoutMs: reachTimeoutMs });
+    const connection = await Connection.open(address, { takesReplica: true, timeoutMs: reachTimeoutMs });
     try {
       return await work(connection);
     } finally {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
+import { listServersAt } from "../../../src/storage/postgres/servers.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { type Cluster, startCluster } from "../../support/postgres/cluster.ts";
 import { clusterPort, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { DatabaseProxy } from "../../support/postgres/proxy.ts";
 import { createPet, setStock } from "../samples.ts";
 
 describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own", () => {
@@ -60,6 +62,30 @@ describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own"
       }
     }
     expect(acknowledged.filter((quantity) => !written.has(quantity))).toEqual([]);
+  });
+
+  it("whose address leads to its replica for a while is not ready meanwhile, and is used again within 5 s", async () => {
+    const url = new URL(await createDatabase("replicated"));
+    const replica = await startCluster({ primaryPort: cluster.port });
+    onTestFinished(() => replica.remove());
+    const proxy = await DatabaseProxy.start(cluster.port);
+    onTestFinished(() => proxy.close());
+    url.port = String(proxy.port);
+    const store = await openPostgresStore(url.href);
+    onTestFinished(() => store.close());
+    await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
+    await setStock(store, 1n, 5n);
+    proxy.targetPort = replica.port;
+    proxy.cut();
+    const refusal = { code: "UNAVAILABLE", cause: { message: "it is a replica, which takes no writes" } };
+    for (const attempt of [() => store.ready(), () => store.getEntry(1n), () => setStock(store, 1n, 6n)]) {
+      await expect.poll(() => attempt().catch((error: unknown) => error)).toMatchObject(refusal);
+    }
+    await expect(openPostgresStore(url.href)).rejects.toThrow("is a replica, which takes no writes; name the primary");
+    await expect.poll(() => listServersAt(url.href).catch((error: unknown) => error)).toEqual([]);
+    proxy.targetPort = cluster.port;
+    await expect.poll(() => setStock(store, 1n, 7n).catch(() => undefined), { timeout: 5_000 }).toBeDefined();
+    await store.ready();
   });
 
   it("that has synchronous_commit=off set while it runs does not take it to connections that are open", async () => {

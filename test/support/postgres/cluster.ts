@@ -41,6 +41,7 @@ const settings = [
 /** Source: https://www.postgresql.org/docs/15/auth-pg-hba-conf.html */
 const access = `
   host all ${owner} 127.0.0.0/8 trust
+  host replication ${owner} 127.0.0.1/32 trust
   host all all 127.0.0.1/32 scram-sha-256
 `;
 
@@ -49,6 +50,8 @@ interface ClusterOptions {
   /** Speak TLS, with a certificate for 127.0.0.1 alone, and listen on 127.0.0.2, too. */
   readonly tls?: boolean;
   readonly settings?: readonly string[];
+  /** Be a replica of the server at this port, and follow it. */
+  readonly primaryPort?: number;
 }
 
 /** Makes and starts a cluster. Its first database is `postgres`. */
@@ -60,8 +63,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     chownSync(folder, account.uid, account.gid);
   }
   const program = (name: string) => join(postgresPrograms ?? "", name);
-  const flags = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", `--username=${owner}`];
-  execFileSync(program("initdb"), ["-D", data, ...flags], {
+  const [maker, flags] =
+    options.primaryPort === undefined
+      ? ["initdb", ["--auth=trust", "--encoding=UTF8", "--locale=C"]]
+      : [
+          "pg_basebackup",
+          ["--write-recovery-conf", "--checkpoint=fast", `--port=${options.primaryPort}`, "--host=127.0.0.1"],
+        ];
+  execFileSync(program(maker), ["-D", data, "--no-sync", `--username=${owner}`, ...flags], {
     ...account,
     cwd: folder,
     stdio: "pipe",
@@ -135,7 +144,7 @@ async function readiness(server: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.stderr?.setEncoding("utf8").on("data", (text: string) => {
     log = (log + text).slice(-10_000);
-    if (log.includes("ready to accept connections")) {
+    if (/ready to accept (read-only )?connections/.test(log)) {
       resolve();
     }
   });

@@ -21,5 +21,6 @@ function findPrograms(): string | undefined {
         .map((version) => join(debianFolder, version, "bin"))
     : [];
   const folders = [...(process.env.PATH ?? "").split(":"), ...ofDebian];
-  return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
+  const needed = ["initdb", "postgres", "pg_basebackup"];
+  return folders.find((folder) => needed.every((program) => existsSync(join(folder, program))));
 }

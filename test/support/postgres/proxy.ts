@@ -7,14 +7,15 @@ type Handling = "pass" | "hold" | "mute";
 /** A proxy in front of a database, which can fail in the ways of networks. */
 export class DatabaseProxy {
   readonly #server = createServer((client) => this.#serve(client));
-  readonly #targetPort: number;
   readonly #links = new Set<{ readonly client: Socket; readonly server: Socket; held: Buffer[] }>();
+  /** Where new connections lead. */
+  targetPort: number;
   /** Decides on what a client sends; by default it is passed on. */
   decide: (bytes: Buffer) => Handling = () => "pass";
   #isFrozen = false;
 
   private constructor(targetPort: number) {
-    this.#targetPort = targetPort;
+    this.targetPort = targetPort;
   }
 
   static async start(targetPort: number): Promise<DatabaseProxy> {
@@ -72,7 +73,7 @@ export class DatabaseProxy {
   }
 
   #serve(client: Socket): void {
-    const server = connect(this.#targetPort, "127.0.0.1");
+    const server = connect(this.targetPort, "127.0.0.1");
     const link = { client, server, held: [] as Buffer[], isMute: false };
     this.#links.add(link);
     if (this.#isFrozen) {

@@ -13,6 +13,14 @@ export interface Queryable {
 /** How long to wait for a connection, in milliseconds. */
 export const connectTimeoutMs = 5_000;
 
+interface OpenOptions {
+  /** False for a connection that can take `COPY`. */
+  readonly isPipelined: boolean;
+  /** Whether the server may be a replica. Its reads are late, and it takes no writes. */
+  readonly takesReplica: boolean;
+  readonly timeoutMs: number;
+}
+
 /**
  * A connection to a database. Statements that are sent without waiting for one another share a round trip; a failed one
  * leaves the later ones to run, unless a transaction is open.
@@ -30,26 +38,26 @@ export class Connection implements Queryable {
     client.on("end", () => this.#lose(new Error("the database has closed the connection")));
   }
 
-  /** Throws the driver's and the system's errors. With `isPipelined` false the connection can take `COPY`. */
+  /** Throws the driver's and the system's errors, and `LostConnectionError` for a replica. */
   static async open(
     address: DatabaseAddress,
-    { isPipelined = true, timeoutMs = connectTimeoutMs } = {},
+    { isPipelined = true, takesReplica = false, timeoutMs = connectTimeoutMs }: Partial<OpenOptions> = {},
   ): Promise<Connection> {
     const deadline = performance.now() + timeoutMs;
     try {
-      return await Connection.#connect(address, { isPipelined, timeoutMs });
+      return await Connection.#connect(address, { isPipelined, takesReplica, timeoutMs });
     } catch (error) {
       const restMs = deadline - performance.now();
       if (!address.isTlsOptional || !mayBeForTls(error) || restMs <= 0) {
         throw error;
       }
-      return await Connection.#connect({ ...address, tls: false }, { isPipelined, timeoutMs: restMs });
+      return await Connection.#connect({ ...address, tls: false }, { isPipelined, takesReplica, timeoutMs: restMs });
     }
   }
 
   static async #connect(
     address: DatabaseAddress,
-    { isPipelined, timeoutMs }: { readonly isPipelined: boolean; readonly timeoutMs: number },
+    { isPipelined, takesReplica, timeoutMs }: OpenOptions,
   ): Promise<Connection> {
     const client = new pg.Client({
       host: address.host,
@@ -70,7 +78,11 @@ export class Connection implements Queryable {
     const timer = setTimeout(() => connection.cut(), timeoutMs);
     try {
       await client.connect();
-      await client.query(sessionSettings);
+      // There is a result for each statement.
+      const results = (await client.query(sessionSettings)) as unknown as pg.QueryResult<{ is_replica: boolean }>[];
+      if (results.at(-1)?.rows[0]?.is_replica === true && !takesReplica) {
+        throw new Error("it is a replica, which takes no writes");
+      }
       return connection;
     } catch (error) {
       const failure = connection.#failureOf(error);
@@ -244,7 +256,8 @@ const sessionSettings = `
   SELECT set_config('synchronous_commit', CASE setting WHEN 'off' THEN 'on' ELSE setting END, false)
     FROM current_setting('synchronous_commit') AS setting;
   SET default_transaction_isolation = 'read committed';
-  SET TimeZone = 'UTC'`;
+  SET TimeZone = 'UTC';
+  SELECT pg_is_in_recovery() AS is_replica`;
 
 const names = new Map<string, string>();
 
