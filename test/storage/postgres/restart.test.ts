@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from "../../support/postgres/cluster.ts";
 import { clusterPort, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
-import { createPet, setStock } from "../samples.ts";
+import { createKey, createPet, hashOf, setStock } from "../samples.ts";
 
 describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own", () => {
   let cluster: Cluster;
@@ -86,6 +86,28 @@ describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own"
     proxy.targetPort = cluster.port;
     await expect.poll(() => setStock(store, 1n, 7n).catch(() => undefined), { timeout: 5_000 }).toBeDefined();
     await store.ready();
+  });
+
+  it("whose database takes no writes for a while is used again within 5 s", async () => {
+    const url = await createDatabase("read_only");
+    const store = await openPostgresStore(url);
+    onTestFinished(() => store.close());
+    await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
+    await setStock(store, 1n, 5n);
+    const createKeyOf = (id: string) => store.createKey(createKey({ id }), hashOf(id));
+    await runSql(
+      url,
+      "ALTER DATABASE read_only SET default_transaction_read_only = on",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'read_only' AND pid <> pg_backend_pid()",
+    );
+    const refusal = { code: "UNAVAILABLE", cause: { code: "25006" } };
+    for (const attempt of [() => setStock(store, 1n, 6n), () => createKeyOf("key_a")]) {
+      await expect.poll(() => attempt().catch((error: unknown) => error)).toMatchObject(refusal);
+    }
+    await runSql(url, "SET default_transaction_read_only = off", "ALTER DATABASE read_only RESET ALL");
+    for (const attempt of [() => setStock(store, 1n, 7n), () => createKeyOf("key_b")]) {
+      await expect.poll(() => attempt().catch(() => undefined), { timeout: 5_000 }).toBeDefined();
+    }
   });
 
   it("that has synchronous_commit=off set while it runs does not take it to connections that are open", async () => {

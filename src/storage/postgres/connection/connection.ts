@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import type { DatabaseAddress } from "./database-url.ts";
-import { LostConnectionError, sqlStateOf } from "./errors.ts";
+import { LostConnectionError, readOnlyTransaction, sqlStateOf } from "./errors.ts";
 import { encode, types, type Value } from "./values.ts";
 
 /** What runs statements. */
@@ -196,6 +196,10 @@ export class Connection implements Queryable {
     try {
       return await this.#client.query(query);
     } catch (error) {
+      if (sqlStateOf(error) === readOnlyTransaction) {
+        // The session stays so, while the next one may take writes.
+        this.cut("the database takes no writes");
+      }
       throw this.#failureOf(error);
     }
   }

@@ -62,5 +62,8 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
+/** PostgreSQL's code of a write in a read-only transaction, which all transactions of a replica are. */
+export const readOnlyTransaction = "25006";
+
 /** PostgreSQL's code of a unique violation: a value that must be unique exists already. */
 export const uniqueViolation = "23505";
