@@ -95,8 +95,12 @@ export async function identify(connection: Connection, address: DatabaseAddress)
   const version = await readSchemaVersion(connection);
   if (version === undefined) {
     const [row] = await connection.query<{ found: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = ${presentSchema} AND relkind IN ('r', 'p', 'v', 'm'))
-         AS found`,
+      `SELECT EXISTS (
+         SELECT 1 FROM pg_class WHERE relnamespace = ${presentSchema} AND relkind IN ('r', 'p', 'v', 'm')
+           AND NOT EXISTS (  -- an extension that it belongs to
+             SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e'
+           )
+       ) AS found`,
     );
     // Another server may have made the tables between the two looks.
     if (row?.found !== false && (await readSchemaVersion(connection)) === undefined) {

@@ -170,6 +170,11 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
     expect(found?.rows).toEqual([{ schemaname: schema }]);
   });
 
+  it("not for the views of an extension", async () => {
+    const url = await ownDatabase("CREATE EXTENSION pg_stat_statements");
+    await (await openPostgresStore(url)).close();
+  });
+
   it("by none of several servers that start at the same time: one of them makes the store", async () => {
     for (let round = 0; round < 5; round += 1) {
       const url = await ownDatabase();
