@@ -226,7 +226,9 @@ export async function takeSteps(connection: Connection, version: number): Promis
   if (version === 0) {
     await connection.query(`INSERT INTO head VALUES (1, $1, 0, 0)`, randomBytes(6).toString("hex"));
   }
-  await connection.query(`UPDATE petstore_schema SET version = $1`, Math.max(version, schemaVersion));
+  if (version < schemaVersion) {
+    await connection.query(`UPDATE petstore_schema SET version = $1`, schemaVersion);
+  }
 }
 
 /** The schema in which the store is, or is to be made. A cast to `regnamespace` would fold the name to lower case. */

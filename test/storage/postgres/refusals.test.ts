@@ -9,7 +9,7 @@ import { guarded, owner } from "../../support/postgres/cluster.ts";
 import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
-import { createKey, hashOf } from "../samples.ts";
+import { createKey, createPet, hashOf } from "../samples.ts";
 
 /** A database of this test's own. */
 async function ownDatabase(...statements: readonly string[]): Promise<string> {
@@ -173,6 +173,16 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
   it("not for the views of an extension", async () => {
     const url = await ownDatabase("CREATE EXTENSION pg_stat_statements");
     await (await openPostgresStore(url)).close();
+  });
+
+  it("not by the preview of an import where the user may only read and make temporary tables", async () => {
+    const url = await asGuarded(guarded.password);
+    const owned = new URL(url);
+    [owned.username, owned.password] = [owner, ""];
+    await (await openPostgresStore(owned.href)).close();
+    await runSql(owned.href, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${guarded.user}`);
+    const { pets } = await previewImportInto(url, { pets: [createPet({ id: 1n })] });
+    expect(pets).toMatchObject({ created: 1 });
   });
 
   it("by none of several servers that start at the same time: one of them makes the store", async () => {
