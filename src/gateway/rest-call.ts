@@ -1,12 +1,13 @@
 import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { JsonFault, parseJson } from "../exact-json/parse.ts";
+import { parseJson } from "../exact-json/parse.ts";
 import { type Answer, type Exchange, isStream } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { ContentFault, faultWithin } from "../proto-json/content-fault.ts";
 import type { Fields } from "../proto-json/fields.ts";
 import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../rpc/call.ts";
+import { toContentError } from "../rpc/content-error.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
@@ -143,7 +144,7 @@ function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, s
   try {
     return read(isSingle ? percentDecode(text) : percentDecodeSegments(text));
   } catch (error) {
-    throw toProtocolError(faultWithin(error, jsonPath), "The path");
+    throw toContentError(faultWithin(error, jsonPath), "The path");
   }
 }
 
@@ -168,7 +169,7 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     set(message, value);
     return message;
   } catch (error) {
-    throw toProtocolError(error instanceof JsonFault ? new ContentFault(error.reason) : error, "The request body");
+    throw toContentError(error, "The request body");
   }
 }
 
@@ -176,17 +177,8 @@ function readQueryFields(exchange: Exchange, query: QueryBinding, message: Field
   try {
     readQuery(exchange.query, query.fields, query.bound, message);
   } catch (error) {
-    throw toProtocolError(error, "The query");
+    throw toContentError(error, "The query");
   }
-}
-
-/** Converts a fault to the error that clients see. `whole` names the subject of a fault without a path. */
-function toProtocolError(error: unknown, whole: string): unknown {
-  if (!(error instanceof ContentFault)) {
-    return error;
-  }
-  const subject = error.path === "" ? whole : `${error.path}:`;
-  return new ProtocolError("malformed", `${subject} ${error.reason}.`);
 }
 
 /** The body of a prepared message. It holds all remaining entries of its list, so there is no next page. */

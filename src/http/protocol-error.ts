@@ -28,14 +28,24 @@ export type ProtocolErrorKind =
   /** The client has gone away. */
   | "canceled";
 
+/** The fault of one field of a request. */
+interface FieldFault {
+  /** The path of the field, such as `update.quantity`. */
+  readonly field: string;
+  readonly description: string;
+}
+
 /** A request fails before it reaches its RPC. */
 export class ProtocolError extends ConnectError {
   readonly kind: ProtocolErrorKind;
+  /** Undefined unless a single field is at fault. */
+  readonly fieldFault: FieldFault | undefined;
 
   /** Clients see `message`: it says what to do next, in Latin-1. */
-  constructor(kind: ProtocolErrorKind, message: string, metadata?: Record<string, string>) {
+  constructor(kind: ProtocolErrorKind, message: string, metadata?: Record<string, string>, fieldFault?: FieldFault) {
     super(message, codes[kind], metadata);
     this.kind = kind;
+    this.fieldFault = fieldFault;
   }
 
   /**
@@ -62,6 +72,11 @@ const codes: Record<ProtocolErrorKind, Code> = {
   deadline_exceeded: Code.DeadlineExceeded,
   canceled: Code.Canceled,
 };
+
+/** A field of a request has a value that cannot be read. */
+export function malformedField(field: string, description: string): ProtocolError {
+  return new ProtocolError("malformed", `${field}: ${description}.`, undefined, { field, description });
+}
 
 /** What came is no HTTP request. */
 export function malformedRequest(): ProtocolError {

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { error_status } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { type ErrorReason, ErrorReasonSchema } from "../../gen/petstore/v1/error_reason_pb.ts";
-import { DomainError, type ErrorCode, internal } from "../domain/errors.ts";
+import { DomainError, type ErrorCode, type FieldViolation, internal } from "../domain/errors.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
 import type { ToError } from "../rpc/call.ts";
 
@@ -49,6 +49,9 @@ export function toConnectError(reason: unknown): ConnectError {
     return fromDomainError(internal(reason));
   }
   reason.details.push(errorInfo(code));
+  if (reason instanceof ProtocolError && reason.fieldFault !== undefined) {
+    reason.details.push(badRequest([reason.fieldFault]));
+  }
   return reason;
 }
 
@@ -104,7 +107,7 @@ type ErrorDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[nu
 function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError): ErrorDetail[] {
   const details: ErrorDetail[] = [errorInfo(code)];
   if (fieldViolations.length > 0) {
-    details.push({ desc: BadRequestSchema, value: { fieldViolations: [...fieldViolations] } });
+    details.push(badRequest(fieldViolations));
   }
   if (retryAfterSeconds !== undefined) {
     details.push({ desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(retryAfterSeconds) } } });
@@ -115,6 +118,11 @@ function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError)
 /** The detail with the code of an error. */
 function errorInfo(code: ErrorCode): ErrorDetail {
   return { desc: ErrorInfoSchema, value: { reason: code, domain: errorDomain } };
+}
+
+/** The detail with the fields to blame. */
+function badRequest(fieldViolations: readonly FieldViolation[]): ErrorDetail {
+  return { desc: BadRequestSchema, value: { fieldViolations: [...fieldViolations] } };
 }
 
 /** The code in an error's details; undefined when there is none. */

@@ -33,6 +33,8 @@ export interface JsonPolicy {
    * alone bounds it.
    */
   readonly bounds?: (field: DescField) => Bounds;
+  /** Whether faults name a field by its proto name. By default they name it as the client does. */
+  readonly protoNamesInFaults?: true;
   /** Whether fields without presence are written when they hold their default. */
   readonly implicitFields: "always" | "unless-default";
 }
@@ -43,6 +45,7 @@ export const protoJson: JsonPolicy = {
   enumName: ({ name }) => name,
   enumNumbers: true,
   nullIsUnset: true,
+  protoNamesInFaults: true,
   implicitFields: "unless-default",
 };
 

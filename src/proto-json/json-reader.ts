@@ -40,7 +40,7 @@ export class JsonReaders {
     }
     const properties = new Map<string, NamedProperty>();
     this.#compileFields(desc, without, properties);
-    return createMessageReader(desc, properties);
+    return createMessageReader(desc, properties, this.#policy);
   }
 
   /** The reader of a field's value, or of the whole list or map. */
@@ -59,7 +59,7 @@ export class JsonReaders {
       return special;
     }
     const properties = new Map<string, NamedProperty>();
-    const reader = createMessageReader(desc, properties);
+    const reader = createMessageReader(desc, properties, this.#policy);
     // The reader is registered before its fields are compiled, so that recursive messages find it.
     this.#readers.set(desc, reader);
     this.#compileFields(desc, [], properties);
@@ -191,7 +191,11 @@ function underProtoName({ jsonName }: DescField, property: Property): NamedPrope
   };
 }
 
-function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, NamedProperty>): JsonReader {
+function createMessageReader(
+  desc: DescMessage,
+  properties: ReadonlyMap<string, NamedProperty>,
+  { protoNamesInFaults }: JsonPolicy,
+): JsonReader {
   return (json) => {
     const object = readObject(json);
     const message = create(desc) as Message & Fields;
@@ -201,12 +205,17 @@ function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, 
         try {
           property(message, object[name], object);
         } catch (error) {
-          throw faultWithin(error, name);
+          throw faultWithin(error, protoNamesInFaults ? protoName(desc, name) : name);
         }
       }
     }
     return message;
   };
+}
+
+/** The proto name of the field that has `name` in JSON. */
+function protoName({ fields }: DescMessage, name: string): string {
+  return fields.find(({ jsonName }) => jsonName === name)?.name ?? name;
 }
 
 function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknown {

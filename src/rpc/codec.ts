@@ -9,11 +9,12 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { JsonFault, maxJsonValues, parseJson } from "../exact-json/parse.ts";
+import { maxJsonValues, parseJson } from "../exact-json/parse.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { protoJson } from "../proto-json/json-policy.ts";
 import { JsonReaders } from "../proto-json/json-reader.ts";
+import { toContentError } from "./content-error.ts";
 import { joinJson, type Parts, type PreparedMessage, writeParts } from "./prepared-message.ts";
 
 /** Converts messages to and from bytes. */
@@ -183,12 +184,15 @@ function decoding<T>(desc: DescMessage, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    if (error instanceof ProtocolError) {
-      throw error;
+    const contentError = toContentError(error, "The request");
+    if (contentError instanceof ProtocolError) {
+      throw contentError;
     }
     // The messages of other errors may quote the input, so they are kept as the cause and not shown.
-    const fault = error instanceof JsonFault ? error.reason : `is not a valid ${desc.typeName}. Check its encoding`;
-    const malformed = new ProtocolError("malformed", `The request ${fault}.`);
+    const malformed = new ProtocolError(
+      "malformed",
+      `The request is not a valid ${desc.typeName}. Check its encoding.`,
+    );
     malformed.cause = error;
     throw malformed;
   }

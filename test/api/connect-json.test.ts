@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
 import { beyondDouble, int64Max, int64Min } from "../support/fixture.ts";
 import { rpcPath } from "../support/operations.ts";
-import { readConnectOutcome } from "../support/rpc-wire.ts";
+import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
 import { useUnharmedServer } from "./unharmed-server.ts";
 
 const tested = useUnharmedServer();
@@ -96,6 +96,53 @@ describe("Connect's JSON", () => {
     }
     const { failure } = readConnectOutcome(await connect(pet, `{"petId":${id > 0n ? id - 1n : id + 1n}}`));
     expect(failure?.code).toBe("PET_NOT_FOUND");
+  });
+});
+
+describe("a wrong value in JSON", () => {
+  const int64 = `must be a 64-bit integer, from ${int64Min} to ${int64Max}`;
+  const int32 = "must be a 32-bit integer, from -2147483648 to 2147483647";
+  const statuses = "must be one of PET_STATUS_AVAILABLE, PET_STATUS_PENDING, PET_STATUS_SOLD";
+  const secret = `psk_${"5".repeat(36)}`;
+
+  it.each<[title: string, path: string, body: string, field: string, reason: string]>([
+    ["no integer", update, '{"petId":"7","update":{"quantity":3.5}}', "update.quantity", int64],
+    ["the field's name in the proto", update, '{"pet_id":"x","update":{"quantity":1}}', "pet_id", int64],
+    ["the field's name in JSON", update, '{"petId":"x","update":{"quantity":1}}', "pet_id", int64],
+    ["an integer that is too large", list, '{"pageSize":2147483648}', "page_size", int32],
+    ["an enum's name that does not exist", list, '{"status":["PET_STATUS_SOLD","NOPE"]}', "status[1]", statuses],
+    ["no list", list, '{"status":"PET_STATUS_SOLD"}', "status", "must be an array"],
+    ["no duration", hold, '{"petId":7,"quantity":1,"ttl":"5"}', "ttl", "must be a duration in seconds, such as 1.5s"],
+    ["no message", update, '{"petId":7,"update":[]}', "update", "must be an object"],
+    [
+      "a field under both of its names",
+      list,
+      '{"pageSize":1,"page_size":1}',
+      "page_size",
+      "must not be given together with pageSize, which is the same field",
+    ],
+    ["a secret", list, `{"pageToken":7,"status":["${secret}"]}`, "page_token", "must be a string"],
+    ["a secret for an enum's name", list, `{"status":["${secret}"]}`, "status[0]", statuses],
+  ])("is named with its field over every RPC protocol: %s", async (_title, path, body, field, reason) => {
+    const message = envelope(Buffer.from(body));
+    const headers = { authorization: `Bearer ${tested.key}`, te: "trailers" };
+    const send = (type: string) =>
+      tested.http2.send({ method: "POST", path, headers: { ...headers, "content-type": type }, body: message });
+    for (const outcome of [
+      readConnectOutcome(await connect(path, body)),
+      readGrpcOutcome(await send("application/grpc+json")),
+      readGrpcWebOutcome(await send("application/grpc-web+json")),
+    ]) {
+      expectFailure(outcome, "INVALID_REQUEST");
+      expect(outcome.failure?.message).toBe(`${field}: ${reason}.`);
+      expect(outcome.failure?.fields).toEqual([field]);
+    }
+  });
+
+  it("has no field if it is the message itself", async () => {
+    const { failure } = readConnectOutcome(await connect(list, "[]"));
+    expect(failure?.message).toBe("The request must be an object.");
+    expect(failure?.fields).toEqual([]);
   });
 });
 

@@ -263,6 +263,11 @@ describe("the policy of ProtoJSON", () => {
     checkFault('{"big":""}', "big", "64-bit", readers);
     checkFault('{"big":" 7"}', "big", "64-bit", readers);
   });
+
+  it("names a field in a fault as the proto does", () => {
+    checkFault('{"signedFixed":"x"}', "signed_fixed", "64-bit", readers);
+    checkFault('{"signed_fixed":"x"}', "signed_fixed", "64-bit", readers);
+  });
 });
 
 it("reads whole well-known types and proto2 messages", () => {
