@@ -323,23 +323,35 @@ function bodyTimeout(): ProtocolError {
  */
 const drainMaxBytes = 8 * 1024 * 1024;
 
-/** How long a body is drained, in milliseconds. */
-const drainMs = 1_000;
+/** How long a client may be silent while its body is drained, in milliseconds. */
+const drainSilenceMs = 5_000;
+
+/** How long a body is drained at least, unless the client is silent, in milliseconds. */
+const drainMinMs = 1_000;
 
 /**
- * Reads the rest of a body that nobody needs, so that the client can finish and read its answer. Calls `giveUp` when
- * there is too much of it, or when it takes too long.
+ * Reads the rest of a body that nobody needs, so that the client can finish and read its answer. `leftMs` is what is
+ * left of the time for the request. Calls `giveUp` when there is too much of the body, or when it takes too long.
  */
-export function drainBody(body: Readable, giveUp: () => void): void {
+export function drainBody(body: Readable, leftMs: number, giveUp: () => void): void {
+  if (body.destroyed) {
+    return;
+  }
   let size = 0;
-  const timer = setTimeout(giveUp, drainMs).unref();
+  const silence = setTimeout(giveUp, drainSilenceMs).unref();
+  const end = setTimeout(giveUp, Math.max(leftMs, drainMinMs)).unref();
+  const stop = () => {
+    clearTimeout(silence);
+    clearTimeout(end);
+  };
   const take = (chunk: Buffer) => {
+    silence.refresh();
     size += chunk.length;
     if (size > drainMaxBytes) {
       body.off("data", take).pause();
       giveUp();
     }
   };
-  body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+  body.once("end", stop).once("close", stop);
   body.on("data", take).resume();
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
+import { bodyTooLarge, drainBody, type IncomingBody, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -264,6 +264,12 @@ export abstract class Exchange {
     this.askForBody();
     const { requestTimeoutMs: timeoutMs } = this.#options;
     return await readBody(incoming.stream, { maxBytes, framingBytes, timeoutMs, deadline, record });
+  }
+
+  /** Reads the rest of the body behind an answer. Calls `giveUp` when there is too much, or when it takes too long. */
+  protected drainBody(giveUp: () => void): void {
+    const endMs = this.record.startedAtMs + this.#options.requestTimeoutMs;
+    drainBody(this.incoming.stream, endMs - performance.now(), giveUp);
   }
 
   /** Adds a header to the answer. */

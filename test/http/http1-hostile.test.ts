@@ -289,6 +289,78 @@ it("a client that sends its body unasked goes on to use its connection", async (
   await until(async () => answered === 2, 1_000);
 });
 
+describe("a client that is refused before its body has come", () => {
+  const head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n";
+
+  beforeEach(async () => {
+    await listenAtRest();
+    handle = (exchange) => exchange.respond({ status: 401, header: new HeaderList() });
+  });
+
+  /** Sends a refused request with a half of its body, and waits for the answer. */
+  async function sendHalf(): Promise<Client> {
+    const client = await open();
+    client.socket.write(`${head}${"x".repeat(10)}`);
+    await until(async () => client.received() !== "", 1_000);
+    return client;
+  }
+
+  /** Sends a piece, and waits until the server has it. What the server did before reaches the client meanwhile. */
+  async function send({ socket }: Client, piece: string): Promise<void> {
+    socket.write(piece);
+    const other = await open();
+    other.socket.write(request);
+    await until(async () => other.received() !== "", 1_000);
+  }
+
+  it("may send the rest slowly, and goes on to use its connection", async () => {
+    const client = await sendHalf();
+    for (let sent = 0; sent < 5; sent++) {
+      vi.advanceTimersByTime(4_000);
+      await send(client, "xx");
+    }
+    vi.advanceTimersByTime(10_000);
+    client.socket.write(request);
+    await until(async () => client.received().match(/HTTP\/1.1 401/g)?.length === 2, 1_000);
+  });
+
+  it("is cut off after five seconds of silence", async () => {
+    const client = await sendHalf();
+    await send(client, "x");
+    vi.advanceTimersByTime(4_900);
+    await send(client, "x");
+    vi.advanceTimersByTime(4_900);
+    await send(client, "");
+    expect(client.socket.closed).toBe(false);
+    vi.advanceTimersByTime(100);
+    await client.closed;
+  });
+
+  it("is cut off when the request has had its time", async () => {
+    const client = await sendHalf();
+    for (let seconds = 3; seconds < 30; seconds += 3) {
+      vi.advanceTimersByTime(3_000);
+      await send(client, "x");
+    }
+    expect(client.socket.closed).toBe(false);
+    vi.advanceTimersByTime(3_000);
+    await client.closed;
+  });
+
+  it("has a second left, if the answer comes after that time", async () => {
+    handle = async (exchange) => {
+      vi.advanceTimersByTime(exchange.method === "POST" ? 40_000 : 0);
+      await exchange.respond({ status: 401, header: new HeaderList() });
+    };
+    const client = await sendHalf();
+    vi.advanceTimersByTime(900);
+    await send(client, "x");
+    expect(client.socket.closed).toBe(false);
+    vi.advanceTimersByTime(100);
+    await client.closed;
+  });
+});
+
 it("what follows the last request of a connection is not done", async () => {
   const { socket } = await open();
   socket.write(request.replace("Host", "Connection: close\r\nHost") + request);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
-import { drainBody, type IncomingBody } from "../body.ts";
+import type { IncomingBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { badValue, token } from "../header-list.ts";
 import { pieceBytes } from "../socket-output.ts";
@@ -101,7 +101,7 @@ export class Http1Exchange extends Exchange {
       await this.#sendInPieces(head, body, () => wholeTrailer ?? trailerLines(trailer));
     }
     if (!this.incoming.isEnded) {
-      drainBody(this.incoming.stream, () => this.abort());
+      this.drainBody(() => this.abort());
     }
   }
 

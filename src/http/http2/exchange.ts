@@ -1,4 +1,3 @@
-import { drainBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { pieceBytes } from "../socket-output.ts";
 import { ErrorCode } from "./frames.ts";
@@ -123,7 +122,7 @@ export class Http2Exchange extends Exchange {
     if (this.record.isStream) {
       stream.resetAfterAnswer();
     } else {
-      drainBody(stream.incoming.stream, () => stream.resetAfterAnswer());
+      this.drainBody(() => stream.resetAfterAnswer());
     }
   }
 
