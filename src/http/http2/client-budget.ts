@@ -7,15 +7,25 @@ import { ConnectionError, ErrorCode } from "./frames.ts";
  */
 const resets = { burst: 1_000, perSecond: 100 };
 
-/** How many frames without an effect a client may send, such as empty DATA, or HEADERS of a stream that was reset. */
+/**
+ * How old a stream without an answer must be that a client may reset it free of charge, in milliseconds. A rapid reset
+ * follows its request at once, so that the limit of open streams does not hold it back. A client that waits this long
+ * can make no more requests than one that waits for the answers. Honest deadlines are longer.
+ */
+const freeResetAgeMs = 10;
+
+/**
+ * How many frames without an effect a client may send, such as empty DATA, HEADERS of a stream that was reset, or
+ * RST_STREAM of one that has closed.
+ */
 const idleFrames = { burst: 10_000, perSecond: 330 };
 
 /** How many acknowledgements of PING and SETTINGS a client may ask for in one turn of the event loop. */
 const maxAcksByTurn = 1_000;
 
 /**
- * Limits what one client may cost. Beyond these limits a client is an attacker: `countReset`, `countIdleFrame` and
- * `countAck` throw a `ConnectionError`.
+ * Limits what one client may cost. Beyond these limits a client is an attacker: `countReset`, `countResetSoonAfter`,
+ * `countIdleFrame` and `countAck` throw a `ConnectionError`.
  */
 export class ClientBudget {
   readonly #resets = new TokenBucket(resets.burst, resets.perSecond);
@@ -23,6 +33,22 @@ export class ClientBudget {
   #streamsInTurn = 0;
   #acksInTurn = 0;
   #isInTurn = false;
+  #turnStartedAtMs = 0;
+
+  /**
+   * When the turn of the event loop began in which the last stream was counted, by `performance.now()`. One look at the
+   * clock suffices for all streams of a turn.
+   */
+  get turnStartedAtMs(): number {
+    return this.#turnStartedAtMs;
+  }
+
+  /** Counts the client's reset of a stream that was opened at this time and has no answer, unless it is free. */
+  countResetSoonAfter(openedAtMs: number): void {
+    if (performance.now() - openedAtMs < freeResetAgeMs) {
+      this.countReset();
+    }
+  }
 
   countReset(): void {
     if (!this.#resets.take()) {
@@ -54,6 +80,7 @@ export class ClientBudget {
   #beginTurn(): void {
     if (!this.#isInTurn) {
       this.#isInTurn = true;
+      this.#turnStartedAtMs = performance.now();
       setImmediate(this.#endTurn);
     }
   }

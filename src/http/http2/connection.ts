@@ -307,8 +307,7 @@ export class Http2Connection {
       case FrameType.reset:
         this.#assertOpened(id);
         assertLength(payload.length === 4);
-        this.#budget.countReset();
-        this.#streams.find(id)?.close(false);
+        this.#takeReset(this.#streams.find(id));
         break;
       case FrameType.settings:
         assertStreamZero(id);
@@ -342,6 +341,18 @@ export class Http2Connection {
     } else {
       this.close();
     }
+  }
+
+  /** `stream` is undefined if it has closed: the client may not know it yet. */
+  #takeReset(stream: Http2Stream | undefined): void {
+    if (stream === undefined) {
+      this.#budget.countIdleFrame();
+      return;
+    }
+    if (!stream.isAnswerBegun) {
+      this.#budget.countResetSoonAfter(stream.openedAtMs);
+    }
+    stream.close(false);
   }
 
   #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {
@@ -464,6 +475,11 @@ export class Http2Connection {
     if (this.#output.unsentBytes > maxUnsentBytes) {
       this.end(ErrorCode.enhanceYourCalm, "too much is left unread");
     }
+  }
+
+  /** When the turn of the event loop began in which the last stream was opened, by `performance.now()`. */
+  get turnStartedAtMs(): number {
+    return this.#budget.turnStartedAtMs;
   }
 
   /** How many bytes of a body can be sent in one frame now. */

@@ -8,6 +8,8 @@ export class Http2Stream {
   readonly id: number;
   readonly connection: Http2Connection;
   readonly head: Http2Head;
+  /** By `performance.now()`, as exact as a turn of the event loop. */
+  readonly openedAtMs: number;
   #isClosed = false;
   #onClose: (() => void)[] | undefined;
 
@@ -37,6 +39,7 @@ export class Http2Stream {
     this.connection = connection;
     this.id = id;
     this.head = head;
+    this.openedAtMs = connection.turnStartedAtMs;
     this.incoming = new IncomingBody(this, isLast ? noBytes : undefined);
     this.#sendWindow = sendWindow;
   }
@@ -44,6 +47,11 @@ export class Http2Stream {
   /** Whether nothing more is sent or received. */
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** Whether the head of the answer has been given to the connection. */
+  get isAnswerBegun(): boolean {
+    return this.#isAnswerBegun;
   }
 
   /** Whether all of the answer has been given to the connection. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ClientBudget } from "../../../src/http/http2/client-budget.ts";
 
@@ -14,6 +15,12 @@ beforeEach(() => {
 
 describe.each<[what: string, burst: number, perSecond: number, count: (budget: ClientBudget) => void]>([
   ["resets", 1_000, 100, (counting) => counting.countReset()],
+  [
+    "resets of streams that are younger than 10 ms",
+    1_000,
+    100,
+    (counting) => counting.countResetSoonAfter(nowMs - 9.9),
+  ],
   ["frames that achieve nothing", 10_000, 330, (counting) => counting.countIdleFrame()],
 ])("%s at once", (_what, burst, perSecond, count) => {
   /** Counts until the budget is used up, and returns how many it admitted. */
@@ -55,4 +62,22 @@ describe.each<[what: string, burst: number, perSecond: number, count: (budget: C
     nowMs += 2_000;
     expect(useUp()).toBe(2 * perSecond);
   });
+});
+
+it("resets of streams that are 10 ms old are free", () => {
+  for (let count = 0; count < 20_000; count++) {
+    budget.countResetSoonAfter(nowMs - 10);
+  }
+});
+
+it("all streams of a turn of the event loop are as old as the first one", async () => {
+  budget.countStream();
+  const first = nowMs;
+  nowMs += 5;
+  budget.countStream();
+  expect(budget.turnStartedAtMs).toBe(first);
+  await setImmediate();
+  nowMs += 5;
+  budget.countStream();
+  expect(budget.turnStartedAtMs).toBe(nowMs);
 });

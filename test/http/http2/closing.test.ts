@@ -10,6 +10,7 @@ import {
   goAwayFrame,
   openBare,
   postFrame,
+  resetFrame,
   settingsFrame,
   windowFrame,
 } from "./bare-client.ts";
@@ -241,6 +242,71 @@ describe("a connection that is silent", () => {
     await busy.closed;
     expect(busy.bodyOf(1).toString()).toBe("body");
     expect([goAways(idle), goAways(busy)]).toEqual([[[0, 0]], [[1, 0]]]);
+  });
+});
+
+describe("a connection whose client takes its calls back", () => {
+  /** Opens 1,500 streams, 100 at a time, and resets them after `wait`. */
+  async function cancelMany(client: BareClient, wait: () => Promise<unknown>): Promise<void> {
+    for (let first = 1; first < 3_000; first += 200) {
+      const ids = Array.from({ length: 100 }, (_, at) => first + 2 * at);
+      client.send(...ids.map((id) => postFrame(id)));
+      await wait();
+      client.send(...ids.map((id) => resetFrame(id)));
+      await client.settle();
+    }
+  }
+
+  it("goes on, if it has waited for the answers for a while", async () => {
+    const served = await serve();
+    const client = await openBare(served);
+    await cancelMany(client, async () => {
+      await client.settle();
+      await pause(15);
+    });
+    expect(served.streams).toHaveLength(1_500);
+    expect(served.openCount()).toBe(0);
+  });
+
+  it("goes on, if the answers have begun", async () => {
+    const served = await serve((stream) => stream.respond(200, [], false));
+    const client = await openBare(served);
+    await cancelMany(client, () => client.settle());
+    expect(served.openCount()).toBe(0);
+  });
+
+  it("goes on, if the answers are complete", async () => {
+    const served = await serve((stream) => {
+      stream.respond(204, [], true);
+      stream.endRequest();
+    });
+    const client = await openBare(served);
+    await cancelMany(client, () => client.settle());
+    expect(served.openCount()).toBe(0);
+  });
+
+  it("ends, if it resets closed streams without end", async () => {
+    const served = await serve((stream) => stream.respond(204, [], true));
+    const client = await openBare(served, get());
+    await client.find({ type: "headers", stream: 1 });
+    client.send(...Array<Buffer>(15_000).fill(resetFrame(1)));
+    expect(await client.endCode()).toBe(ErrorCode.enhanceYourCalm);
+  });
+
+  it("ends, if it takes each back at once", async () => {
+    const served = await serve();
+    const client = await openBare(served);
+    await expect(
+      (async () => {
+        for (let id = 1; id < 3_000; id += 2) {
+          client.send(get(id), resetFrame(id));
+          await (id % 201 === 0 ? client.settle() : undefined);
+        }
+        await client.settle();
+      })(),
+    ).rejects.toThrow();
+    expect(await client.endCode()).toBe(ErrorCode.enhanceYourCalm);
+    expect(served.streams.length).toBeGreaterThanOrEqual(1_000);
   });
 });
 
