@@ -10,12 +10,12 @@ import {
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import type { HeaderList } from "../http/header-list.ts";
+import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
 import { CallCompression, isTooShort } from "./compression.ts";
-import { closeEnvelope, readEnveloped, streamBody } from "./envelope.ts";
+import { closeEnvelope, readEnveloped, repeatInTrailer, streamBody } from "./envelope.ts";
 import { PreparedMessage } from "./prepared-message.ts";
 import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
@@ -200,22 +200,27 @@ function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat):
       if (!response.stream) {
         throw new Error("a unary call has no streaming answer");
       }
+      const repeated = new HeaderList(header);
       header.set("content-type", contentType);
       const body = streamBody(response.message, {
         output: method.output,
         codec,
         toClientError: (reason) => toError(reason, exchange),
-        end: (error) => end(response.trailer, error),
+        end: (error) => {
+          const { trailer } = response;
+          return end(error === undefined ? trailer : repeatInTrailer(trailer, repeated, exchange), error);
+        },
       });
       return { status: 200, header, body };
     },
     async fail(error, header, trailer) {
+      const body = end(repeatInTrailer(trailer, header, exchange), error);
       header.set("content-type", contentType);
       const accepted = error.metadata.get(streamAcceptHeader);
       if (accepted !== null) {
         header.set(streamAcceptHeader, accepted);
       }
-      return { status: 200, header, body: end(trailer, error) };
+      return { status: 200, header, body };
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { compressedFlag } from "@connectrpc/connect/protocol";
+import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { bodyTooLarge } from "../http/body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import { type Exchange, requestIdHeader } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { StreamCallResponse } from "./call.ts";
 import type { Codec } from "./codec.ts";
@@ -123,6 +123,16 @@ export function closeEnvelope(message: string | Uint8Array, flags: number): Uint
   envelope.writeUInt32BE(bytes.length, 1);
   envelope.set(bytes, envelopeHeadBytes);
   return envelope;
+}
+
+/**
+ * Adds the headers of an answer, and the id of its request, to the trailer of a stream that has failed: many clients show
+ * only the trailer of a failed call. Returns the trailer.
+ */
+export function repeatInTrailer(trailer: Headers, header: Headers, { requestId }: Exchange): Headers {
+  mergeNonProtocolHeaders(trailer, header);
+  trailer.append(requestIdHeader, requestId);
+  return trailer;
 }
 
 /** How a stream is written over Connect, gRPC and gRPC-Web. */

@@ -9,7 +9,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
 import { CallCompression, isTooShort } from "./compression.ts";
-import { closeEnvelope, readEnveloped, streamBody } from "./envelope.ts";
+import { closeEnvelope, readEnveloped, repeatInTrailer, streamBody } from "./envelope.ts";
 import { PreparedMessage } from "./prepared-message.ts";
 import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
@@ -91,13 +91,18 @@ function openEnveloped(
     },
     async answer(response, header) {
       const { trailer } = response;
-      header.set("content-type", contentType);
       if (response.stream) {
-        const end = (error: ConnectError | undefined) => place.endOfStream(setStatus(trailer, error));
+        const repeated = new HeaderList(header);
+        header.set("content-type", contentType);
+        const end = (error: ConnectError | undefined) =>
+          place.endOfStream(
+            setStatus(error === undefined ? trailer : repeatInTrailer(trailer, repeated, exchange), error),
+          );
         const toClientError = (reason: unknown) => toError(reason, exchange);
         const body = streamBody(response.message, { output, codec: codec as Codec, toClientError, end });
         return place.answer(header, body, trailer);
       }
+      header.set("content-type", contentType);
       const { message } = response;
       const encoded =
         message instanceof PreparedMessage

@@ -67,6 +67,18 @@ it("it ends within a second of the key's expiry, and of the loss of its scope", 
   expect(Date.now() - narrowedAtMs).toBeLessThan(1_000);
   expect(await codesOf(ofExpiring)).toEqual(allWith("API_KEY_EXPIRED"));
   expect(Date.now() - expiresAtMs).toBeLessThan(1_000);
+  for (const [{ name }, { headers, metadata }] of ofExpiring) {
+    const isRpc = !name.startsWith("REST");
+    const begun = await headers;
+    const repeated = ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit"];
+    for (const header of isRpc ? repeated : []) {
+      const value = begun.get(header);
+      expect(value).toMatch(/\S/);
+      // Connect's clients join what stands in the trailers and in the headers.
+      expect(metadata.get(header), name).toBe(name === "gRPC" ? value : `${value}, ${value}`);
+    }
+    expect(metadata.has("www-authenticate"), name).toBe(isRpc);
+  }
 });
 
 it("it ends when the server stops, which tells clients to come back", async () => {

@@ -52,7 +52,8 @@ describe("the message of a request for a server stream over Connect", () => {
 });
 
 describe("a trailer with several values", () => {
-  async function withTrailer(pageToken: string, { responseTrailer }: HandlerContext) {
+  async function withTrailer(pageToken: string, { responseHeader, responseTrailer }: HandlerContext) {
+    responseHeader.append("x-head", "e");
     responseTrailer.append("x-tail", "b");
     responseTrailer.append("x-one", "a");
     responseTrailer.append("x-tail", "c");
@@ -76,11 +77,18 @@ describe("a trailer with several values", () => {
   });
 
   it.each(["cannot be opened", "fail after a message"])(
-    "has all of them where streams %s, beside the metadata of the error",
+    "has all of them where streams %s, beside the headers and the metadata of the error",
     async (pageToken) => {
-      const { error, metadata } = (await callWithToken(pageToken)).end;
-      expect(error.code).toBe("aborted");
-      expect(metadata).toEqual({ "x-tail": ["b", "c"], "x-one": ["a"], "x-error": ["d"] });
+      const { header, end } = await callWithToken(pageToken);
+      expect(end.error.code).toBe("aborted");
+      expect(end.metadata).toEqual({
+        "x-tail": ["b", "c"],
+        "x-one": ["a"],
+        "x-head": ["e"],
+        "x-error": ["d"],
+        "x-request-id": [expect.stringMatching(/\S/)],
+      });
+      expect(header.get("x-head")).toBe("e");
     },
   );
 });
