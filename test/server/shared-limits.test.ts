@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCertificate } from "../support/certificate.ts";
 import { rest } from "../support/clients/protocols.ts";
@@ -98,6 +99,23 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
     redis = await RedisServer.start({ port });
     await until(async () => (await readiness(refusing)) === "ready\n", 5_000);
     expectSuccess(await list(refusing, key));
+  });
+
+  it("is not ready while Valkey's user may not run scripts, and says so once", async () => {
+    const rights = ["~petstore:*", "+@all", "-evalsha"];
+    await redis.client.call("ACL", "SETUSER", "clerk", "on", ">secret", ...rights);
+    const server = await start(redis.url.replace("//", "//clerk:secret@"), ["--limits-fallback", "refuse"]);
+    const { key } = await store.mintQuota(60, 1_000);
+    expectFailure(await list(server, key), "UNAVAILABLE");
+    for (let attempt = 0; attempt < 10; attempt++) {
+      await setTimeout(200);
+      expect(await readiness(server)).toBe("limits cannot be counted\n");
+    }
+    expect((await shared(server)).away?.reason).toMatch(/no permissions to run the 'evalsha' command/);
+    expect((await readMetrics(server)).sum("petstore_limits_away", {})).toBe(1);
+    expect(server.log.match(/Valkey (does not answer|answers again)/g)).toEqual(["Valkey does not answer"]);
+    await redis.client.call("ACL", "SETUSER", "clerk", "+evalsha");
+    await until(async () => (await readiness(server)) === "ready\n", 5_000);
   });
 
   it("heeds keys unban within two seconds, and keys update within one, and resets no counters", async () => {

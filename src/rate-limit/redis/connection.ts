@@ -1,6 +1,6 @@
 import { Cluster, Redis } from "ioredis";
 import { UnusableValkeyError } from "../rate-limiters.ts";
-import type { Script } from "./scripts.ts";
+import { createScript, type Script } from "./scripts.ts";
 
 /** Where Valkey or Redis is, and how to log in. */
 interface ValkeyTarget {
@@ -92,7 +92,7 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
     } else {
       await select(client, target.db);
     }
-    await assertWritable(client);
+    await assertServes(client);
     const risks = await describeRisks(client, info);
     if (lost.signal.aborted) {
       throw new Error("the connection was lost");
@@ -170,9 +170,31 @@ async function assertWhole(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Throws if the server refuses writes: a replica, or one whose memory or disk is full. */
-async function assertWritable(client: Redis | Cluster): Promise<void> {
-  await client.set("petstore:probe", "", "PX", 1);
+/** A script that does nothing. */
+const trial = createScript("return 1");
+
+/**
+ * Throws if the server refuses writes, as a replica does, or one whose memory or disk is full. Throws, too, if it refuses
+ * the user a command that the link and the scripts need. They are called one by one, because Redis 7.0 does not say
+ * which command of a script it refuses.
+ */
+async function assertServes(client: Redis | Cluster): Promise<void> {
+  const text = "petstore:probe";
+  const places = "petstore:probe:places";
+  await Promise.all([
+    client.set(text, "", "PX", 1),
+    client.get(text),
+    client.eval(trial.source, 1, text),
+    client.evalsha(trial.sha, 1, text),
+    // Deletes what another program has written there.
+    client.pexpire(places, 0),
+    client.zadd(places, 0, "probe"),
+    client.zcard(places),
+    client.zremrangebyscore(places, 0, 0),
+    client.zrem(places, "probe"),
+    client.time(),
+    client.ping(),
+  ]);
 }
 
 async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promise<readonly unknown[]> {

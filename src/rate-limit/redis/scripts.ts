@@ -17,6 +17,11 @@ export interface Script {
   readonly sha: string;
 }
 
+/** Makes a script of Lua. */
+export function createScript(source: string): Script {
+  return { source, sha: createHash("sha1").update(source).digest("hex") };
+}
+
 /** The scripts of the limits. */
 export interface LimitScripts {
   /**
@@ -47,10 +52,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /** Makes the scripts. `clock` is Lua that sets `now`; only tests give another than `serverClock`. */
 export function createScripts(clock = serverClock): LimitScripts {
-  const script = (body: string): Script => {
-    const source = `${clock}\n${read}\n${body}`;
-    return { source, sha: createHash("sha1").update(source).digest("hex") };
-  };
+  const script = (body: string) => createScript(`${clock}\n${read}\n${body}`);
   return {
     chargeKey: script(`${windowAt}\n${chargeKey}`),
     chargeNetwork: script(`${windowAt}\n${chargeNetwork}`),
