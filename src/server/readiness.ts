@@ -25,7 +25,8 @@ export interface ReadinessOptions {
 
 /**
  * Tells whether the server is ready. It asks the store one question at a time. A probe that cannot wait for the answer
- * hears whether the store has been silent for too long.
+ * hears whether the store has been silent for too long. The store comes before the limits: where both are away, the
+ * store is named.
  */
 export function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions): () => Promise<Readiness> {
   let answeredAtMs = performance.now();
@@ -56,10 +57,9 @@ export function createReadiness({ store, canCountLimits, stopping }: ReadinessOp
     if (stopping.aborted) {
       return "stopping";
     }
-    if (!canCountLimits()) {
-      return limitsAwayText;
-    }
     asking ??= ask();
-    return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(afterSilence)]);
+    const late = setTimeout(probeMs, undefined, { ref: false }).then(afterSilence);
+    const answer = await Promise.race([asking, late]);
+    return answer === "ready" && !canCountLimits() ? limitsAwayText : answer;
   };
 }

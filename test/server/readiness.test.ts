@@ -30,10 +30,10 @@ it("is ready while a command has the store locked: reads go on, and updates wait
 });
 
 /** Readiness by a store that answers until a test replaces its `ready`. */
-function createProbe() {
+function createProbe(canCountLimits = true) {
   const store = { ready: () => Promise.resolve() };
   const life = new AbortController();
-  return { store, life, ask: createReadiness({ store, canCountLimits: () => true, stopping: life.signal }) };
+  return { store, life, ask: createReadiness({ store, canCountLimits: () => canCountLimits, stopping: life.signal }) };
 }
 
 it("is ready where a lock was waited for in vain a moment ago, and another question is under way", async () => {
@@ -57,4 +57,12 @@ it("is not ready once the store has been silent for 6 s, though no probe has ask
   expect(await ask()).toBe("the store does not answer");
   life.abort();
   expect(await ask()).toBe("stopping");
+});
+
+it("names the store where neither it nor Valkey answers, and Valkey where the store does", async () => {
+  const { store, life, ask } = createProbe(false);
+  expect(await ask()).toBe("limits cannot be counted");
+  store.ready = () => Promise.reject(new Error("no route to the host"));
+  expect(await ask()).toBe("the store does not answer");
+  life.abort();
 });
