@@ -37,7 +37,7 @@ export interface SharedLimitsStatus {
   readonly fallback: string;
   /** Since when Valkey does not answer, in RFC 3339, and why; null while it does. */
   readonly away: { readonly since: string; readonly reason: string } | null;
-  /** How many decisions this server has made by itself. */
+  /** How many requests this server has decided on by itself. */
   readonly countedLocally: number;
 }
 

@@ -76,7 +76,7 @@ interface WatchedSharedLimits {
   readonly url: string;
   /** What happens to requests while Valkey is away: `local` or `refuse`. */
   readonly fallback: string;
-  /** How many decisions this server has made by itself. */
+  /** How many requests this server has decided on by itself. */
   readonly localDecisions: () => number;
 }
 

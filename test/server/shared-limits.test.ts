@@ -53,6 +53,7 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
     const outcome = await list(server, key);
     expectSuccess(outcome);
     expect(expectLimits(outcome.headers).remaining).toBe(58);
+    expectSuccess(await server.call(rest, "getLimits", {}, { key }));
     expect((await shared(server)).away?.reason).toMatch(/ECONNREFUSED|lost/);
     const metrics = await readMetrics(server);
     expect(metrics.sum("petstore_limits_away", {})).toBe(1);

@@ -34,22 +34,26 @@ export class Counting {
     return this.#isFallbackLocal && !this.link.isConnected;
   }
 
-  /** How many decisions this server has made by itself. */
+  /** How many requests this server has decided on by itself. */
   get localDecisions(): number {
     return this.#local;
   }
 
-  countDecision(): void {
-    this.#local += 1;
+  /** Counts an answer of this server's own. `charges` is 1 for a decision on a request, and 0 for any other answer. */
+  countLocally(charges: 0 | 1): void {
+    this.#local += charges;
   }
 
-  /** Decides without Valkey, by `decide`. Rejects with `UNAVAILABLE` if this server must not count by itself. */
-  async decideAlone<Answer>(decide: () => Answer | Promise<Answer>): Promise<Answer> {
+  /**
+   * Answers without Valkey, by `answer`, and counts it. Rejects with `UNAVAILABLE` if this server must not count by
+   * itself.
+   */
+  async answerAlone<Answer>(charges: 0 | 1, answer: () => Answer | Promise<Answer>): Promise<Answer> {
     if (!this.#isFallbackLocal) {
       throw limitsUnavailable();
     }
-    this.#local += 1;
-    return await decide();
+    this.countLocally(charges);
+    return await answer();
   }
 }
 

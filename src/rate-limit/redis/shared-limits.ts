@@ -45,7 +45,7 @@ export interface SharedLimits {
   readonly places: SharedStreamPlaces;
   /** Whether Valkey answers, as far as is known. */
   readonly isConnected: boolean;
-  /** How many decisions this server has made by itself. */
+  /** How many requests this server has decided on by itself. */
   readonly localDecisions: number;
   /** Counts no more, and resolves when the store has all counts. */
   close(): Promise<void>;
@@ -117,9 +117,9 @@ function createSharedKeyRateLimiter(options: SharedKeyRateLimiterOptions): KeyRa
   };
 
   return {
-    decideNow: (key) => answers.giveNow(key, charge(key)),
+    decideNow: (key) => answers.giveNow(key, 1, charge(key)),
     decide: (key) => answers.give<RateLimitDecision>(key, 1, charge(key)),
-    describeNow: (key) => answers.giveNow(key, look(key)),
+    describeNow: (key) => answers.giveNow(key, 0, look(key)),
     describe: (key) => answers.give(key, 0, look(key)),
     noteDeprecatedCall: (key, method) => cache.noteDeprecatedCall(key.id, method, counting.clock.now()),
     close: () => saves.close(),
@@ -137,19 +137,19 @@ class SharedKeyAnswers {
   }
 
   /** Answers from memory while this server counts by itself. Undefined if Valkey or the store must be asked. */
-  giveNow<Answer>(key: Key, apply: Apply<Usage, Answer>): Answer | undefined {
+  giveNow<Answer>(key: Key, charges: 0 | 1, apply: Apply<Usage, Answer>): Answer | undefined {
     const entry = this.#counting.isLocal ? this.#cache.find(key.id) : undefined;
     if (entry === undefined) {
       return undefined;
     }
-    this.#counting.countDecision();
+    this.#counting.countLocally(charges);
     return this.#giveAlone(entry, apply);
   }
 
   give<Answer>(key: Key, charges: 0 | 1, apply: Apply<Usage, Answer>): Promise<Answer> {
     const { link, questions } = this.#counting;
     const unanswered = () =>
-      this.#counting.decideAlone(async () => this.#giveAlone(await this.#cache.load(key.id), apply));
+      this.#counting.answerAlone(charges, async () => this.#giveAlone(await this.#cache.load(key.id), apply));
     return link.isConnected
       ? questions.ask(key, () => this.#usageOf(key), { charges, apply, unanswered })
       : unanswered();
@@ -232,19 +232,19 @@ function createSharedAnonymousRateLimiter(
       if (!counting.isLocal) {
         return undefined;
       }
-      counting.countDecision();
+      counting.countLocally(1);
       return chargeAlone(clientNetwork(address));
     },
     decide(address) {
       const network = clientNetwork(address);
-      const unanswered = () => counting.decideAlone(() => chargeAlone(network));
+      const unanswered = () => counting.answerAlone(1, () => chargeAlone(network));
       return counting.link.isConnected
         ? questions.ask(network, () => windowOf(network), { charges: 1, apply: charge, unanswered })
         : unanswered();
     },
     describe(address) {
       const network = clientNetwork(address);
-      const unanswered = () => counting.decideAlone(() => describe(windows.get(network), clock.now()).answer);
+      const unanswered = () => counting.answerAlone(0, () => describe(windows.get(network), clock.now()).answer);
       return counting.link.isConnected
         ? questions.ask(network, () => windowOf(network), { charges: 0, apply: describe, unanswered })
         : unanswered();

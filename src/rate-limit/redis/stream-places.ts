@@ -50,7 +50,7 @@ export class SharedStreamPlaces {
 
   async #ask(call: ScriptCall): Promise<readonly unknown[]> {
     const { link } = this.#counting;
-    return await link.run([call]).catch(() => this.#counting.decideAlone(() => []));
+    return await link.run([call]).catch(() => this.#counting.answerAlone(0, () => []));
   }
 
   /** Renews no place any more. */

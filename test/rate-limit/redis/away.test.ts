@@ -62,7 +62,15 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
       expect(await one.burst(key, 30)).toEqual({ admitted: 20, refused: 10, banned: 0 });
       // The other one saw 25.
       expect((await other.burst(key, 60)).admitted).toBe(35);
+      // Neither the description of limits nor a stream's place is a decision on a request.
+      await one.limits.keys.describe(key);
+      one.limits.keys.describeNow(key);
+      await one.limits.anonymous.describe("192.0.2.1");
+      await one.limits.places.take(key.id, 1);
       expect(one.limits.localDecisions).toBe(30);
+      await one.limits.anonymous.decide("192.0.2.1");
+      one.limits.anonymous.decideNow("192.0.2.1");
+      expect(one.limits.localDecisions).toBe(32);
       expect(one.told.at(-1)).toMatch(/^disconnected: /);
     });
 
