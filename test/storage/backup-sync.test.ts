@@ -1,9 +1,17 @@
-import fs, { existsSync, type PathLike, readdirSync, readFileSync, type StatSyncOptions, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  type PathLike,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type StatSyncOptions,
+  writeFileSync,
+} from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
-import { backUp } from "../../src/storage/sqlite/maintenance/backup.ts";
+import { backUp, restoreDatabase } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
@@ -47,6 +55,11 @@ function replaceInFs(functions: Partial<typeof fs>): void {
   syncBuiltinESMExports();
 }
 
+/** The names of a file's drafts. */
+function draftOf(file: string): RegExp {
+  return new RegExp(`^${RegExp.escape(file)}\\.[0-9a-f]{12}\\.tmp$`);
+}
+
 it("puts a backup on disk, and then its name", async () => {
   const folder = createFolder();
   const deeds = recordDeeds();
@@ -54,13 +67,48 @@ it("puts a backup on disk, and then its name", async () => {
   const store = openSqliteStore(join(folder, "petstore.db"));
   await store.maintenance.backup(copy);
   await store.close();
-  const draft = `${copy}.${process.pid}.tmp`;
+  const draft = expect.stringMatching(draftOf(copy));
   expect(deeds).toEqual([
     ["sync", draft],
     ["link", draft, copy],
     ["remove", draft],
     ["sync", folder],
   ]);
+});
+
+/** Makes a file of each name that was linked or renamed, as a command that is killed leaves it. Returns the names. */
+function leaveDrafts(deeds: unknown[][]): string[] {
+  const drafts = deeds.filter(([deed]) => deed === "link" || deed === "rename").map(([, from]) => String(from));
+  for (const draft of drafts) {
+    writeFileSync(draft, "left");
+  }
+  return drafts;
+}
+
+it("backs up beside the draft of a backup that was killed, and whose process had the same id", async () => {
+  const folder = createFolder();
+  const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];
+  const deeds = recordDeeds();
+  await store.maintenance.backup(copy);
+  rmSync(copy);
+  expect(leaveDrafts(deeds)).toHaveLength(1);
+  await store.maintenance.backup(copy);
+  await store.close();
+  expect(await checkDatabase(copy, "full")).toEqual([]);
+});
+
+it("restores beside the drafts of a restore that was killed, and whose process had the same id", async () => {
+  const folder = createFolder();
+  const [copy, restored] = [join(folder, "copy.db"), join(folder, "restored.db")];
+  const store = openSqliteStore(join(folder, "petstore.db"));
+  await store.maintenance.backup(copy);
+  await store.close();
+  const deeds = recordDeeds();
+  await restoreDatabase(copy, restored);
+  rmSync(restored);
+  expect(leaveDrafts(deeds)).toHaveLength(2);
+  await restoreDatabase(copy, restored);
+  expect(await checkDatabase(restored, "full")).toEqual([]);
 });
 
 /** From now on, until the test has ended, the file system refuses hard links. */
@@ -79,7 +127,7 @@ function makeMeanwhile(copy: string): void {
   const { lstatSync } = fs;
   const looked = (path: PathLike, options?: StatSyncOptions) => {
     const found = lstatSync(path, options);
-    if (path === `${copy}-journal` && existsSync(`${copy}.${process.pid}.tmp`)) {
+    if (path === `${copy}-journal` && readdirSync(dirname(copy)).some((name) => name.endsWith(".tmp"))) {
       writeFileSync(copy, "mine");
     }
     return found;
@@ -96,7 +144,7 @@ it.each(["EPERM", "EACCES", "ENOTSUP", "ENOSYS"])("backs up where no links are a
   await store.maintenance.backup(copy);
   await store.close();
   expect(deeds.slice(-2)).toEqual([
-    ["rename", `${copy}.${process.pid}.tmp`, copy],
+    ["rename", expect.stringMatching(draftOf(copy)), copy],
     ["sync", folder],
   ]);
   expect(await checkDatabase(copy, "full")).toEqual([]);

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -38,7 +39,7 @@ import { checkDatabase, openForReading } from "./check.ts";
 export async function backUp(connection: Connection, file: string, report?: ReportProgress): Promise<void> {
   assertFree(file);
   // An absolute path: the driver trims leading white space, and would write another file.
-  const draft = `${resolve(file)}.${process.pid}.tmp`;
+  const draft = draftOf(resolve(file), "tmp");
   closeSync(openSync(draft, "wx", 0o600));
   try {
     connection.run("BEGIN");
@@ -56,6 +57,14 @@ export async function backUp(connection: Connection, file: string, report?: Repo
     // A copy that fails, such as on a full disk, leaves its journal.
     removeLogs(draft);
   }
+}
+
+/**
+ * A new name for a file that gets its own name once it is complete. A command that is killed leaves its draft. Process
+ * ids do not tell drafts apart: in a container, every command may have the id 1.
+ */
+function draftOf(file: string, extension: "tmp" | "restore"): string {
+  return `${file}.${randomBytes(6).toString("hex")}.${extension}`;
 }
 
 async function copyPaced(connection: Connection, draft: string, report: ReportProgress = () => {}): Promise<void> {
@@ -219,7 +228,7 @@ export async function restoreDatabase(
     throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
   }
 
-  const draft = `${path}.${process.pid}.restore`;
+  const draft = draftOf(path, "restore");
   undo.defer(() => rmSync(draft, { force: true }));
   await copySound(backup, draft, report);
   replace(path, draft, keptAs);
