@@ -94,7 +94,8 @@ async function createWebhook(options: CreateOptions): Promise<void> {
   const id = mintWebhookId(randomBytes);
   const secret = mintSigningSecret(randomBytes);
   const stored = new SecretCipher(secretKey).encrypt(secret, id);
-  await withStore(options.db, "create", async (store) => {
+  // A new store has no pets that a webhook could be for.
+  await withStore(options.db, pet.length === 0 ? "create" : "refuse", async (store) => {
     await store.createWebhook(await buildWebhook({ ...options, url }, { id, secret: stored }, store));
     if (secretKey === undefined && (await store.listWebhooks()).some((webhook) => isEncrypted(webhook.secret))) {
       process.stderr.write("petstore: warning: without PETSTORE_SECRET_KEY, this secret alone is not encrypted\n");

@@ -161,6 +161,16 @@ describe("webhooks create", () => {
     expect(result).toEqual({ code, stdout: "", stderr: expect.stringMatching(`^petstore: ${RegExp.escape(message)}`) });
     expect(await withStore(db, (store) => store.listWebhooks())).toEqual([]);
   });
+
+  it("refuses pets of a missing store, and creates none", async () => {
+    const cwd = createFolder();
+    expect(await petstore(["webhooks", "create", "--url", url, "--pet", "7"], { cwd })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^petstore: data\/petstore\.db: there is no such store.*\n$/),
+    });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
 });
 
 describe("the secret key", () => {
