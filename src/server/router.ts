@@ -54,8 +54,9 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 }
 
 function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
-  const { api, health, connectServices, site, cors, limiter } = options;
+  const { api, health, connectServices, cors, limiter } = options;
   const { method, path, fault } = exchange;
+  cors?.allow(exchange);
   if (method === "" || fault?.kind === "headers_too_large") {
     // The key may be in what was not read.
     return countAnonymous(exchange, limiter, () => refuse(exchange, fault));
@@ -63,29 +64,37 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   if (path === "/v1" || path.startsWith("/v1/")) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange);
   }
-  if (connectServices.serves(path)) {
-    return connectServices.answer(exchange);
-  }
-  if (health.serves(path)) {
-    // What it serves, it recognizes.
-    return health.answer(health.recognize(exchange) as RpcRequest);
-  }
-  const rpc = api.rpc.recognize(exchange);
+  const isTool = connectServices.serves(path) || health.serves(path);
+  const rpc = isTool ? undefined : api.rpc.recognize(exchange);
   if (rpc !== undefined) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rpc.answer(rpc);
   }
-  return answerPage(exchange, site);
+  return answerPublic(exchange, options);
 }
 
-/** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
+/** Browsers send no key with a preflight. */
 function answerPreflight(exchange: Exchange, cors: Cors, limiter: RateLimiter): Promise<Answer> | undefined {
-  cors.allow(exchange);
   return cors.isPreflight(exchange)
     ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
     : undefined;
 }
 
-/** Pages need no key, and are not counted. */
+/** Health, reflection and pages need no key, and are not counted; nor are preflights for them. */
+async function answerPublic(exchange: Exchange, options: RouterOptions): Promise<Answer> {
+  const { health, connectServices, site, cors } = options;
+  if (cors?.isPreflight(exchange)) {
+    return cors.preflightAnswer(exchange);
+  }
+  if (connectServices.serves(exchange.path)) {
+    return connectServices.answer(exchange);
+  }
+  if (health.serves(exchange.path)) {
+    // What it serves, it recognizes.
+    return health.answer(health.recognize(exchange) as RpcRequest);
+  }
+  return answerPage(exchange, site);
+}
+
 async function answerPage(exchange: Exchange, site: Site): Promise<Answer> {
   if (exchange.fault !== undefined) {
     return refuse(exchange, exchange.fault);

@@ -360,6 +360,35 @@ describe("CORS", () => {
     );
   });
 
+  const check = "/grpc.health.v1.Health/Check";
+  const watched = "/grpc.health.v1.Health/Watch";
+  const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+  it.each([
+    ["GET", "/openapi.json", 200],
+    ["GET", "/docs", 200],
+    ["GET", "/nope", 404],
+    ["POST", check, 200],
+    ["POST", watched, 200],
+    // It needs HTTP/2.
+    ["POST", reflection, 505],
+  ])("lets a page of a named origin %s what needs no key: %s", async (method, path, status) => {
+    const asked = await http1.send({ method: "OPTIONS", path, headers: { origin: page, ...preflight } });
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get("access-control-allow-methods")).toContain(method);
+    expect(asked.headers.get("allow")).toBeNull();
+    // What cannot be decoded ends a stream at once.
+    const body = envelope(Buffer.of(0xff));
+    const headers = { origin: page, ...(method === "POST" && { "content-type": "application/grpc-web+proto" }) };
+    const answer = await http1.send({ method, path, headers, ...(method === "POST" && { body }) });
+    expect(answer.status).toBe(status);
+    for (const { headers } of [asked, answer]) {
+      expect(headers.get("access-control-allow-origin")).toBe(page);
+      expect(headers.get("vary")?.toLowerCase()).toContain("origin");
+      expect(headers.get("x-ratelimit-limit")).toBeNull();
+    }
+  });
+
   it.each(["https://evil.example", "null", "https://app.example.evil.example", "http://app.example"])(
     "does nothing for %s",
     async (origin) => {
@@ -370,6 +399,8 @@ describe("CORS", () => {
       const asked = await http1.send({ method: "OPTIONS", path: "/v1/inventory", headers: { origin, ...preflight } });
       expect(asked.headers.get("access-control-allow-origin")).toBeNull();
       expect(asked.status).toBe(401);
+      const described = await http1.send({ method: "GET", path: "/openapi.json", headers: { origin } });
+      expect(described.headers.get("access-control-allow-origin")).toBeNull();
     },
   );
 });
