@@ -63,11 +63,12 @@ export class CallCompression {
   readonly #acceptHeader: Lowercase<string>;
 
   /**
-   * `requested` names the compression of the request; `acceptHeader` is the header that lists what the client accepts.
+   * `requested` names the compression of the request, an empty name none. `acceptHeader` is the header that lists what
+   * the client accepts.
    */
   constructor(exchange: Exchange, requested: string | undefined, acceptHeader: Lowercase<string>) {
     this.#exchange = exchange;
-    this.#requested = requested;
+    this.#requested = requested === "" ? undefined : requested;
     this.#acceptHeader = acceptHeader;
   }
 
@@ -85,7 +86,7 @@ export class CallCompression {
 
   /** For a body of envelopes. Throws `unsupported_compression` if a header says that the body is compressed as a whole. */
   assertBodyUncoded(): void {
-    const coding = this.#exchange.header("content-encoding") ?? "identity";
+    const coding = this.#exchange.header("content-encoding") || "identity";
     if (coding.toLowerCase() !== "identity") {
       throw this.#unsupported("Compress each message, and send no Content-Encoding.");
     }

@@ -191,7 +191,9 @@ async function answerByConnect(
     record.protocol === "connect"
       ? ["connect-content-encoding", "connect-accept-encoding"]
       : ["grpc-encoding", "grpc-accept-encoding"];
-  const encoding = requestHeader.get(encodingHeader) ?? "identity";
+  const encoding = requestHeader.get(encodingHeader) || "identity";
+  // Connect takes an empty name for that of an unknown compression.
+  requestHeader.set(encodingHeader, encoding);
   const isNamed = encoding !== "identity";
   if (isNamed && !compressions.some(({ name }) => name === encoding)) {
     // Connect refuses the call, and leaves out what it would take.

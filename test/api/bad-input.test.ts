@@ -488,6 +488,14 @@ describe("over RPC", () => {
     }
   });
 
+  it("takes an empty encoding for none", async () => {
+    const body = envelope(message(12n));
+    expect(readGrpcOutcome(await grpc(body, { "grpc-encoding": "", "content-encoding": "" })).failure).toBeUndefined();
+    for (const answer of await connect("application/proto", message(12n), { "content-encoding": "" })) {
+      expect(answer.status).toBe(200);
+    }
+  });
+
   it.each(["text/plain", "application/xml", "application/jsonx"])("refuses the media type %s by 415", async (type) => {
     for (const answer of await connect(type, message(3n))) {
       expect(answer.status).toBe(415);
@@ -498,6 +506,8 @@ describe("over RPC", () => {
   it.each([
     ["?encoding=json&message=%7B", 400],
     ["?encoding=json&message=%7B%7D&base64=2", 200],
+    ["?encoding=json&message=%7B%7D&compression=&connect=v1", 200],
+    ["?encoding=json&message=%7B%7D&compression=snappy", 501],
     ["?encoding=json&message=***&base64=1", 400],
     ["?encoding=proto&message=%FF", 400],
     ["?encoding=json", 400],

@@ -185,6 +185,8 @@ describe("what health and reflection cannot decode", () => {
     [check, "application/grpc-web", {}],
     [watch, "application/grpc", {}],
     [watch, "application/grpc", { "grpc-encoding": "identity" }],
+    [watch, "application/grpc", { "grpc-encoding": "" }],
+    [check, "application/grpc", { "grpc-encoding": "" }],
     [watch, "application/grpc-web", {}],
     [watch, "application/connect+proto", {}],
     [reflection, "application/grpc", {}],
