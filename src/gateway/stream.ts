@@ -111,10 +111,11 @@ async function* writeEach(
 }
 
 /**
- * The format that `Accept` asks for. `array` is the default of a stream without events. Undefined if no format is
- * acceptable.
+ * The format that `Accept` asks for; an empty one accepts all, as an absent one does. `array` is the default of a stream
+ * without events. Undefined if no format is acceptable.
  */
-export function chooseFormat({ lines, events }: StreamFormats, accept = "*/*") {
+export function chooseFormat({ lines, events }: StreamFormats, sent: string | undefined) {
+  const accept = sent || "*/*";
   const usualQuality = qualityOf(accept, rangesOf(events?.contentType ?? "application/json"));
   const linesQuality = qualityOf(accept, rangesOf(lines.contentType));
   // At equal quality, lines are chosen only if `Accept` names them.

@@ -134,6 +134,7 @@ const lines: StreamFormat = { contentType: "application/x-ndjson", message: () =
 describe("lines of JSON", () => {
   it.each([
     [undefined, false],
+    ["", false],
     ["*/*", false],
     ["application/*", false],
     ["application/json", false],
@@ -177,7 +178,7 @@ describe("a stream of events", () => {
     ["text/event-stream;q=0", undefined],
     ["*/*;q=0", undefined],
     ["text/*;q=0, application/*;q=0", undefined],
-    ["", undefined],
+    ["", events],
   ])("has the format that Accept asks for: %s", (accept, expected) => {
     expect(chooseFormat({ lines, events }, accept)).toBe(expected);
   });
