@@ -1,10 +1,15 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
+import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
+import { clusterPort, reserveDatabase } from "../support/postgres/databases.ts";
+import { postgresPrograms } from "../support/postgres/programs.ts";
+import { DatabaseProxy } from "../support/postgres/proxy.ts";
 import { Random } from "../support/random.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 
@@ -29,7 +34,7 @@ const receiver = createServer((request, response) => {
     const { changes } = JSON.parse(body).data;
     const revisions = changes.map(({ revision }: { revision: number }) => revision);
     received.push({ id: request.headers["webhook-id"] as string, revisions });
-    setTimeout(() => response.writeHead(204).end(), random.below(20));
+    void setTimeout(random.below(20)).then(() => response.writeHead(204).end());
   });
 });
 
@@ -81,3 +86,36 @@ it(`${kills} kills in the middle of deliveries lose none, and a delivery that co
   const repeats = received.filter(({ id }, index) => received.findIndex((each) => each.id === id) < index);
   expect(repeats.every((each) => received[received.indexOf(each) - 1]?.id === each.id)).toBe(true);
 });
+
+it.skipIf(postgresPrograms === undefined)(
+  "a change whose answer PostgreSQL has lost is delivered, though none follows",
+  async () => {
+    const port = await clusterPort();
+    const database = new TestStore(reserveDatabase(port));
+    await database.prepare();
+    await importFixture(database.db);
+    const proxy = await DatabaseProxy.start(port);
+    const proxied = new URL(database.db);
+    proxied.port = String(proxy.port);
+    const sole = await serve(database, { flags: ["--database", proxied.href, "--allow-private"] });
+    onTestFinished(async () => {
+      await sole.end("SIGKILL");
+      await proxy.close();
+      database.remove();
+    });
+    const { key } = await database.mintKey();
+    await database.run("webhooks", "create", "--url", url);
+    const set = (headers: Readonly<Record<string, string>>) =>
+      sole.call(rest, "updateInventory", { petId: 7n, update: { quantity: 1n } }, { key, headers });
+    const before = received.length;
+    expectSuccess(await set({}));
+    await until(async () => received.length === before + 1, 5_000);
+
+    proxy.decide = (bytes) => (bytes.includes("INSERT INTO idempotency_records") ? "mute" : "pass");
+    const headers = { "idempotency-key": "once" };
+    // The server gives the connection up by itself. If all were cut, it would ask the database about everything.
+    expectFailure(await set(headers), "UNAVAILABLE");
+    expect((await set(headers)).headers.get("idempotency-replayed")).toBe("true");
+    await until(async () => received.length === before + 2, 2_000);
+  },
+);

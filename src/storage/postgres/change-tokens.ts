@@ -8,9 +8,35 @@ export const anyWriter = "";
 /** The channel for notifications of changes. A notification's text is the writer that has made them. */
 export const changesChannel = "petstore_changes";
 
+/**
+ * The name under which a process counts its changes. Its change tokens leave out the counts of this name: it knows of
+ * its own changes. When nobody knows what has become of one, the process takes another name. What it has counted under
+ * the former one, or will have once a late commit takes effect, then counts as made by others.
+ */
+export class ChangeWriter {
+  readonly #id: string;
+  #names = 1;
+
+  /** Takes an id of the process, without a `#`. */
+  constructor(id: string) {
+    this.#id = id;
+  }
+
+  get name(): string {
+    return this.#names === 1 ? this.#id : `${this.#id}#${this.#names}`;
+  }
+
+  rename(): void {
+    this.#names += 1;
+  }
+}
+
+/** The id of the process in the name of a writer. */
+const idInName = "split_part(writer, '#', 1)";
+
 /** How changes are counted. */
 export interface ChangeCount {
-  /** The writer that makes the changes. */
+  /** The name of the writer that makes the changes. */
   readonly writer: string;
   /** Whether the commit sends a notification. */
   readonly notifies: boolean;
@@ -61,10 +87,11 @@ export async function readChangeTokens(connection: Queryable, writer: string): P
   return { keys: 0, stock: 0, usage: 0, webhooks: 0, ...Object.fromEntries(counts) };
 }
 
-/** Moves the counts of the writer `$1` to the writer `$2`. So the change tokens of other writers stay the same. */
+/** Moves the counts of the process `$1` to the writer `$2`. So the change tokens of other writers stay the same. */
 export const retireWriter = `
-  WITH own AS (DELETE FROM change_counts WHERE writer = $1 RETURNING topic, count)
-  INSERT INTO change_counts AS known (writer, topic, count) SELECT $2, topic, count FROM own ORDER BY topic
+  WITH own AS (DELETE FROM change_counts WHERE ${idInName} = $1 RETURNING topic, count)
+  INSERT INTO change_counts AS known (writer, topic, count)
+  SELECT $2, topic, sum(count)::bigint FROM own GROUP BY topic ORDER BY topic
   ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count`;
 
 /**
@@ -74,7 +101,7 @@ export const retireWriter = `
 export async function retireForgottenWriters(connection: Queryable): Promise<void> {
   await connection.query(
     `WITH forgotten AS (
-       SELECT writer, topic FROM change_counts WHERE writer <> $1 AND writer NOT IN (SELECT id FROM servers)
+       SELECT writer, topic FROM change_counts WHERE writer <> $1 AND ${idInName} NOT IN (SELECT id FROM servers)
        ORDER BY writer, topic FOR UPDATE SKIP LOCKED
      ), retired AS (
        DELETE FROM change_counts WHERE (writer, topic) IN (SELECT writer, topic FROM forgotten) RETURNING topic, count
@@ -102,7 +129,7 @@ export class ChangeListener {
   #isClosed = false;
 
   /** `heard` is not called for changes of `writer`. */
-  constructor(address: DatabaseAddress, writer: string, heard: () => void) {
+  constructor(address: DatabaseAddress, writer: ChangeWriter, heard: () => void) {
     this.#address = address;
     this.#heard = heard;
     void this.#listen(writer);
@@ -115,7 +142,7 @@ export class ChangeListener {
     await this.#connection?.close();
   }
 
-  async #listen(writer: string): Promise<void> {
+  async #listen(writer: ChangeWriter): Promise<void> {
     try {
       const connection = await Connection.open(this.#address);
       if (this.#isClosed) {
@@ -124,7 +151,7 @@ export class ChangeListener {
       }
       this.#connection = connection;
       connection.onNotification((whose) => {
-        if (whose !== writer) {
+        if (whose !== writer.name) {
           this.#hear();
         }
       });
@@ -143,7 +170,7 @@ export class ChangeListener {
     this.#followUp = setTimeout(this.#heard, followUpMs).unref();
   }
 
-  #listenLater(writer: string): void {
+  #listenLater(writer: ChangeWriter): void {
     if (!this.#isClosed) {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#listen(writer), pauseMs).unref();

@@ -37,7 +37,14 @@ import type {
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
-import { anyWriter, ChangeListener, countChanges, readChangeTokens, retireWriter } from "./change-tokens.ts";
+import {
+  anyWriter,
+  ChangeListener,
+  ChangeWriter,
+  countChanges,
+  readChangeTokens,
+  retireWriter,
+} from "./change-tokens.ts";
 import type { Connection, Queryable } from "./connection/connection.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
 import { sqlStateOf, uniqueViolation } from "./connection/errors.ts";
@@ -142,10 +149,11 @@ export class PostgresStore implements Store {
   /** The database's clock, once a server is registered. */
   #clock: (() => number) | undefined;
   /**
-   * The id of this store object: under it changes are counted, and a server is registered. Machine and process are
-   * those of the server's log lines. The rest makes it unique, since servers in containers may share both.
+   * The id of this store object: under it a server is registered. Machine and process are those of the server's log
+   * lines. The rest makes it unique, since servers in containers may share both.
    */
-  readonly #writer = `${hostname().replaceAll(/[^\w.-]/g, "_")}/${process.pid}/${randomBytes(6).toString("hex")}`;
+  readonly #id = `${hostname().replaceAll(/[^\w.-]/g, "_")}/${process.pid}/${randomBytes(6).toString("hex")}`;
+  readonly #writer = new ChangeWriter(this.#id);
   readonly #batches = new Lane({
     width: changesAtOnce,
     bound: {
@@ -349,11 +357,11 @@ export class PostgresStore implements Store {
   }
 
   claimWebhooks(): Promise<Webhook[]> {
-    return claimWebhooks(this.#pool, this.#writer);
+    return claimWebhooks(this.#pool, this.#id);
   }
 
   releaseWebhooks(): Promise<void> {
-    return releaseWebhooks(this.#pool, this.#writer);
+    return releaseWebhooks(this.#pool, this.#id);
   }
 
   getWebhook(id: string): Promise<Webhook | undefined> {
@@ -378,7 +386,7 @@ export class PostgresStore implements Store {
 
   saveProgress(id: string, step: ProgressStep): Promise<boolean> {
     return this.#rareWrites.run(1, () =>
-      this.#pool.transaction((connection) => saveProgress(connection, this.#writer, id, step)),
+      this.#pool.transaction((connection) => saveProgress(connection, this.#id, id, step)),
     );
   }
 
@@ -387,7 +395,7 @@ export class PostgresStore implements Store {
   }
 
   changeTokens(): Promise<ChangeTokens> {
-    return readChangeTokens(this.#pool, this.#writer);
+    return readChangeTokens(this.#pool, this.#writer.name);
   }
 
   /** Uses notifications. With `listen=off` it never calls back. */
@@ -407,7 +415,7 @@ export class PostgresStore implements Store {
 
   async listServers(): Promise<RegisteredServer[]> {
     const servers = await listServers(this.#pool);
-    return servers.map((server) => ({ ...server, isSelf: server.id === this.#writer }));
+    return servers.map((server) => ({ ...server, isSelf: server.id === this.#id }));
   }
 
   /**
@@ -417,7 +425,7 @@ export class PostgresStore implements Store {
   async registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
     const { shown } = this.#address;
     await assertOwnSessions(this.#pool, shown);
-    const server = { id: this.#writer, shown };
+    const server = { id: this.#id, shown };
     const registration = await registerServer(this.#pool, server, options);
     this.#clock = registration.clock;
     return registration;
@@ -429,7 +437,7 @@ export class PostgresStore implements Store {
     await this.#rareWrites.idle();
     await this.#groups.close();
     // Where the database cannot be reached, nothing is lost: the counts stay as they are.
-    await this.#pool.query(retireWriter, this.#writer, anyWriter).catch(() => {});
+    await this.#pool.query(retireWriter, this.#id, anyWriter).catch(() => {});
     await this.#pool.close();
   }
 
@@ -439,7 +447,7 @@ export class PostgresStore implements Store {
       this.#pool.transaction(async (connection) => {
         const value = await write(connection);
         // Servers read the usage of keys with their own next save, so nobody waits for it.
-        await countChanges(connection, { writer: this.#writer, notifies: topic !== "usage" }, topic, 1);
+        await countChanges(connection, { writer: this.#writer.name, notifies: topic !== "usage" }, topic, 1);
         return value;
       });
     return this.#rareWrites.run(1, change);

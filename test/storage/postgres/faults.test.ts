@@ -1,9 +1,10 @@
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Store } from "../../../src/domain/store.ts";
+import { runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import type { DatabaseProxy } from "../../support/postgres/proxy.ts";
-import { createContext, everything, setStock } from "../samples.ts";
+import { createContext, createKey, everything, hashOf, setStock } from "../samples.ts";
 import { adjust } from "../stocked-pets.ts";
 import { commits, countChangedAtOnce, countWaiting, historyOf, holdCommits, openBehindProxy } from "./behind-proxy.ts";
 
@@ -11,6 +12,17 @@ import { commits, countChangedAtOnce, countWaiting, historyOf, holdCommits, open
 function setStockOnce(store: Store, petId: bigint, quantity: bigint) {
   const idempotency = { key: `${quantity}`, fingerprint: "0".repeat(64) };
   return store.changeStock({ kind: "set", petId, quantity }, createContext({ idempotency }));
+}
+
+/** Sets the count of pet 1 to 5, and loses the answer. */
+async function loseAnswer(proxied: Store, direct: Store, proxy: DatabaseProxy): Promise<void> {
+  proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
+  const lost = setStock(proxied, 1n, 5n);
+  lost.catch(() => {});
+  await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+  proxy.cut();
+  await expect(lost).rejects.toMatchObject(unavailable);
+  proxy.decide = () => "pass";
 }
 
 /** Counts the messages of clients that a proxy passes on: each is sent in one write, and waits for an answer. */
@@ -34,18 +46,47 @@ const unavailable = { code: "UNAVAILABLE" };
 describe.skipIf(postgresPrograms === undefined)("a store whose database", () => {
   it("is lost in mid-commit does not know what has become of the update, and goes on", async () => {
     const { proxied, direct, proxy } = await openBehindProxy();
-    proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
-    const lost = setStock(proxied, 1n, 5n);
-    lost.catch(() => {});
-    await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
-    proxy.cut();
-    await expect(lost).rejects.toMatchObject(unavailable);
-    proxy.decide = () => "pass";
+    await loseAnswer(proxied, direct, proxy);
     await setStock(proxied, 1n, 7n);
     expect(await historyOf(direct)).toEqual([
       [1n, 10n, 5n],
       [1n, 5n, 7n],
     ]);
+  });
+
+  it("is lost in mid-commit tells the store of its own update, as of one by others", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const former = await proxied.changeTokens();
+    await loseAnswer(proxied, direct, proxy);
+    expect((await proxied.changeTokens()).stock).toBeGreaterThan(former.stock);
+  });
+
+  it("was lost in mid-commit tells the store of no update that is acknowledged", async () => {
+    const { proxied, direct, proxy, url } = await openBehindProxy();
+    const options = { version: "1.2.3", countsAlone: false, replaced() {} };
+    const registrations = [await proxied.registerServer?.(options)];
+    await loseAnswer(proxied, direct, proxy);
+    const former = await proxied.changeTokens();
+    const write = async () => {
+      await setStock(proxied, 1n, 7n);
+      await setStockOnce(proxied, 1n, 8n);
+    };
+    await write();
+    expect(await proxied.changeTokens()).toEqual(former);
+    proxy.cut();
+    await write();
+    expect(await proxied.changeTokens()).toEqual(former);
+    // A server that starts takes over the counts of those that have ended.
+    registrations.push(await direct.registerServer?.(options));
+    await write();
+    await proxied.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    expect(await proxied.changeTokens()).toEqual(former);
+    for (const registration of registrations) {
+      await registration?.release();
+    }
+    await proxied.close();
+    const [counts] = await runSql(url, "SELECT writer FROM change_counts WHERE count > 0 AND topic = 'keys'");
+    expect(counts?.rows).toEqual([{ writer: "" }]);
   });
 
   it("commits late what its caller has given up keeps later writes waiting, so that they come after it", async () => {
@@ -92,8 +133,14 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     await held;
     proxy.cut({ linger: true });
     await expect(lost).rejects.toMatchObject(unavailable);
+    const former = await proxied.changeTokens();
+    const heard = vi.fn();
+    proxied.onOthersChange?.(heard);
+    await expect.poll(() => heard.mock.calls.length).toBe(1);
     proxy.release();
     await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+    expect((await proxied.changeTokens()).stock).toBeGreaterThan(former.stock);
+    await expect.poll(() => heard.mock.calls.length).toBeGreaterThan(1);
     await setStock(direct, 1n, 7n);
     expect(await historyOf(direct)).toEqual([
       [1n, 10n, 5n],

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CommittedGroup } from "../../../src/domain/store.ts";
+import { ChangeWriter } from "../../../src/storage/postgres/change-tokens.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { GroupWriter } from "../../../src/storage/postgres/writer/group-writer.ts";
@@ -125,7 +126,7 @@ async function countRows(url: string): Promise<{ inserted: number; scanned: numb
 
 it("takes no more writes while those that wait for PostgreSQL read 100,000 rows", async () => {
   const address = parseDatabaseUrl("postgres://nobody@127.0.0.1:1/petstore");
-  const writer = new GroupWriter(address, { writer: "writer", clock: Date.now });
+  const writer = new GroupWriter(address, { writer: new ChangeWriter("writer"), clock: Date.now });
   /** The fault of a batch that reads so many rows. */
   const write = async (rows: number) => {
     const batch = Array.from({ length: rows - 1 }, (_, index) => adjust(BigInt(index + 1), 1n));

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
-import { type ChangeCount, followUpMs, notifyIntervalMs, notifyOthers } from "../change-tokens.ts";
+import { type ChangeCount, type ChangeWriter, followUpMs, notifyIntervalMs, notifyOthers } from "../change-tokens.ts";
 import { Connection, connectTimeoutMs } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
 import { isConflict, isDatabaseFailure, LostConnectionError } from "../connection/errors.ts";
@@ -66,8 +66,8 @@ interface Group {
 
 /** How a writer writes. */
 interface GroupWriterOptions {
-  /** The writer under which changes are counted: see `ChangeCount`. */
-  readonly writer: string;
+  /** The writer of the changes. It is renamed when nobody knows what has become of a group. */
+  readonly writer: ChangeWriter;
   /** The clock of the store. Writes that have waited happen when they are written. */
   readonly clock: () => number;
   /** Hears of each group that has been committed. */
@@ -181,6 +181,8 @@ export class GroupWriter {
       await this.#commitWithin(group);
     } catch (error) {
       if (isDatabaseFailure(error)) {
+        // The group may be committed all the same, now or later.
+        this.#options.writer.rename();
         failAll([...waiters, ...this.#takeImpatient()], storeUnavailable(error));
       } else if (waiters.length > 1) {
         for (const waiter of waiters) {
@@ -227,7 +229,7 @@ export class GroupWriter {
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
     const begunAtMs = performance.now();
-    const count = { writer: this.#options.writer, notifies: begunAtMs - this.#notifiedAtMs >= notifyIntervalMs };
+    const count = { writer: this.#options.writer.name, notifies: begunAtMs - this.#notifiedAtMs >= notifyIntervalMs };
     const { set, settle, syncMs } =
       (await this.#writeAtOnce(connection, group, attempt, count)) ??
       (await this.#write(connection, group, attempt, count));
