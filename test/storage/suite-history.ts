@@ -105,6 +105,24 @@ export function describeHistory(open: OpenStore): void {
       }),
     );
 
+    it.each([
+      ["100 pets, which have one each", 100, 0, { limit: 101 }],
+      ["10 pets, which have 100 each", 10, 99, { limit: 1_001 }],
+      ["100 pets, of which none crosses a count", 100, 0, { limit: 1_001, crossing: -1n }],
+    ] as const)("is searched to its end with the last change of %s", (_name, pets, changes, query) =>
+      withStore(open, async ({ store }) => {
+        const petIds = Array.from({ length: pets }, (_, id) => BigInt(id));
+        await store.importAll({ pets: petIds.map((id) => createPet({ id })) }, 0);
+        for (let change = 1; change <= changes; change += 1) {
+          await Promise.all(petIds.map((id) => setStock(store, id, BigInt(change))));
+        }
+        for (const newestFirst of [false, true]) {
+          const page = await store.listChanges({ ...all, petIds, newestFirst, ...query });
+          expect(page.searchedTo).toBeUndefined();
+        }
+      })(),
+    );
+
     it(
       "gives the inventory as it was after each revision",
       withStore(open, async ({ store }) => {

@@ -80,12 +80,9 @@ async function findUnknownPet(connection: Queryable, petIds: readonly bigint[]):
   return unknown?.id;
 }
 
-/**
- * How many changes a search has read, and the last revision of them. Each row also has one of the changes that were
- * found, if there are any.
- */
+/** How far a search has come. Each row also has one of the changes that were found, if there are any. */
 interface SearchRow {
-  readonly searched: bigint;
+  /** The last revision that was searched; null where the history was searched to its end. */
   readonly reached: bigint | null;
 }
 
@@ -97,7 +94,7 @@ interface Search {
 
 /**
  * Reads the next changes, and returns those that match. It reads as many changes of each pet as it searches in all, so
- * that the first changes of all pets are among them.
+ * that the first changes of all pets are among them. One change more than it searches tells whether that was the end.
  */
 async function search(
   connection: Queryable,
@@ -115,23 +112,26 @@ async function search(
       ORDER BY pet_id ${order}, revision ${order} LIMIT $3
     ) AS each ORDER BY revision ${order} LIMIT $3`;
   const rows = await connection.query<SearchRow & Partial<ChangeRow>>(
-    `WITH next AS MATERIALIZED (${petIds.length === 0 ? next : nextOfPets})
-     SELECT * FROM (SELECT count(*) AS searched, ${newestFirst ? "min" : "max"}(revision) AS reached FROM next) AS search
+    `WITH ahead AS MATERIALIZED (${petIds.length === 0 ? next : nextOfPets}),
+       next AS MATERIALIZED (SELECT * FROM ahead ORDER BY revision ${order} LIMIT $3 - 1)
+     SELECT * FROM (
+       SELECT CASE WHEN (SELECT count(*) FROM ahead) = $3 THEN ${newestFirst ? "min" : "max"}(revision) END AS reached
+       FROM next
+     ) AS search
      LEFT JOIN LATERAL (
        SELECT * FROM next WHERE $4::bigint IS NULL OR (before > $4 AND after <= $4) ORDER BY revision ${order} LIMIT $5
      ) AS found ON true
      ORDER BY revision ${order}`,
     after,
     before,
-    BigInt(most),
+    BigInt(most + 1),
     crossing ?? null,
     BigInt(limit),
     ...(petIds.length === 0 ? [] : [petIds]),
   );
-  const { searched, reached } = rows[0] as SearchRow;
   return {
     changes: rows.filter(isFound).map(changeFromRow),
-    reached: searched < most ? undefined : (reached ?? undefined),
+    reached: rows[0]?.reached ?? undefined,
   };
 }
 
