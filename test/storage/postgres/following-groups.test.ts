@@ -5,6 +5,7 @@ import type { Store } from "../../../src/domain/store.ts";
 import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import { amount } from "../../support/long.ts";
+import { runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import type { DatabaseProxy } from "../../support/postgres/proxy.ts";
 import { Random } from "../../support/random.ts";
@@ -92,6 +93,24 @@ describe.skipIf(postgresPrograms === undefined)("a group of plain changes in Pos
     proxy.decide = () => "pass";
     proxy.cut();
     await Promise.all(calls);
+    expect(await historyOf(direct)).toEqual([
+      [1n, 10n, 5n],
+      [2n, 10n, 6n],
+    ]);
+  });
+
+  it("is made once over another connection, as is the one that follows it, where an administrator ends theirs", async () => {
+    const { proxied, proxy, url, direct } = await openBehindProxy();
+    const lock = await lockHead(url);
+    const calls = await sendTwo(proxied, proxy, "pass");
+    await expect.poll(() => countWaiting(url)).toBe(1);
+    await runSql(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    await lock.release();
+    expect(await codesOf(calls)).toEqual(["done", "done"]);
     expect(await historyOf(direct)).toEqual([
       [1n, 10n, 5n],
       [2n, 10n, 6n],

@@ -4,7 +4,7 @@ import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/
 import { type ChangeCount, type ChangeWriter, followUpMs, notifyIntervalMs, notifyOthers } from "../change-tokens.ts";
 import { Connection, connectTimeoutMs } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
-import { isConflict, isDatabaseFailure, LostConnectionError } from "../connection/errors.ts";
+import { isConflict, isDatabaseFailure, LostConnectionError, sqlStateOf } from "../connection/errors.ts";
 import { isPlainGroup, writePlainChanges } from "./plain-changes.ts";
 import { isDirty, readWorkingSet, writeWorkingSet } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
@@ -400,7 +400,8 @@ function isSameHead(a: Head, b: Head): boolean {
  * still run, it finds the head moved, and writes nothing.
  */
 interface Doubt {
-  readonly error: LostConnectionError;
+  /** Says how the connection was lost. */
+  readonly error: unknown;
   /** Where the head was expected. */
   readonly head: Head;
 }
@@ -424,7 +425,7 @@ class Attempt {
     try {
       return await run();
     } catch (error) {
-      if (error instanceof LostConnectionError) {
+      if (isLoss(error)) {
         this.doubt = { error, head };
         this.#isNewDoubt = true;
       }
@@ -442,9 +443,18 @@ class Attempt {
 
   /** Whether the group may be tried again: the failure has surely written nothing, or the next try finds out. */
   mayRetry(error: unknown): boolean {
-    const isLost = error instanceof LostConnectionError && this.isConnected;
-    return isConflict(error) || (isLost && (this.#isNewDoubt || !this.hasWritten));
+    return isConflict(error) || (isLoss(error) && this.isConnected && (this.#isNewDoubt || !this.hasWritten));
   }
+}
+
+/**
+ * Whether an error says that the connection is lost: PostgreSQL's own last word on it is of the class 57P, such as when
+ * an administrator ends it.
+ *
+ * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+ */
+function isLoss(error: unknown): boolean {
+  return error instanceof LostConnectionError || sqlStateOf(error)?.startsWith("57P") === true;
 }
 
 function needsHolds({ needs }: StockWriteTask<unknown>): boolean {
