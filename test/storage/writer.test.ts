@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { MessagePort, Worker } from "node:worker_threads";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createContext, createPet } from "./samples.ts";
@@ -68,4 +68,55 @@ it("settles what is written while it is closed", async () => {
   }
   await closing;
   await Promise.all(writes);
+});
+
+describe("a thread that cannot be started", () => {
+  /** A store that cannot start its first thread, or none at all. */
+  function openLimitedStore(refused: "always" | "once") {
+    // A new thread is posted what it starts with.
+    const posted = vi.spyOn(MessagePort.prototype, "postMessage");
+    onTestFinished(() => posted.mockRestore());
+    const limit = Object.assign(new Error("no more threads"), { code: "ERR_WORKER_INIT_FAILED" });
+    const refuse = () => {
+      throw limit;
+    };
+    if (refused === "always") {
+      posted.mockImplementation(refuse);
+    } else {
+      posted.mockImplementationOnce(refuse);
+    }
+    return openSqliteStore(join(createFolder(), "petstore.db"));
+  }
+
+  it("fails those who wait for it, and the next write starts one", async () => {
+    const store = openLimitedStore("once");
+    onTestFinished(() => store.close());
+    await store.importAll({ pets: [createPet({ id: 7n, quantity: 5n })] }, 0);
+    const written = store.changeStock(set(7n, 6n), createContext());
+    const asked = store.changeTokens();
+    for (const refused of [written, asked]) {
+      await expect(refused).rejects.toMatchObject({ code: "UNAVAILABLE", cause: { code: "ERR_WORKER_INIT_FAILED" } });
+    }
+    const request = { petId: 7n, quantity: 1n, ttlMs: 1_000, reference: undefined };
+    const [first, second] = await Promise.all([
+      store.createHold({ ...request, holdId: "hold_a" }, createContext()),
+      store.createHold({ ...request, holdId: "hold_b" }, createContext()),
+    ]);
+    expect([first.value.id, second.value.id]).toEqual(["hold_a", "hold_b"]);
+    expect((await store.changeStock(set(7n, 8n), createContext())).value.quantity).toBe(8n);
+  });
+
+  it("fails a single command", async () => {
+    const store = openLimitedStore("once");
+    onTestFinished(() => store.close());
+    await store.importAll({ pets: [createPet({ id: 7n })] }, 0);
+    await expect(store.changeStock(set(7n, 6n), createContext())).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect((await store.changeStock(set(7n, 8n), createContext())).value.quantity).toBe(8n);
+  });
+
+  it("keeps no store from being closed", async () => {
+    const store = openLimitedStore("always");
+    const asked = store.changeTokens();
+    await Promise.all([store.close(), expect(asked).rejects.toMatchObject({ code: "UNAVAILABLE" })]);
+  });
 });

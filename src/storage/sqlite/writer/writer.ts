@@ -148,15 +148,24 @@ export class Writer implements StoreWriter {
 
   readonly #wake = (): void => {
     this.#willWake = false;
+    if (!this.#isBusy) {
+      return;
+    }
     if (this.#thread === undefined || this.#queue.mustWake()) {
       this.#send("wake");
-    } else if (this.#isBusy) {
+    } else {
       this.#thread.ref();
     }
   };
 
   #send(message: WriterMessage): void {
-    this.#thread ??= this.#start();
+    try {
+      this.#thread ??= this.#start();
+    } catch (error) {
+      // The system may allow no more threads.
+      this.#startAnew(error);
+      return;
+    }
     this.#thread.ref();
     this.#thread.postMessage(message);
   }
@@ -238,21 +247,27 @@ export class Writer implements StoreWriter {
     });
   }
 
-  /** The next write starts a new thread. Nobody knows which writes the dead thread has done. */
   #noteEnd(thread: Worker, error: Error, isBug: boolean): void {
     // A thread that was closed, or has failed, has been replaced already.
     if (this.#thread !== thread) {
       return;
     }
+    this.#startAnew(error);
+    if (isBug) {
+      this.#ended?.(error);
+    }
+  }
+
+  /**
+   * Fails all who wait. Nobody knows which of their writes a dead thread has done. The next write starts a new thread.
+   */
+  #startAnew(error: unknown): void {
     const waiters = [...this.#commands, ...this.#tasks];
     this.#commands = [];
     this.#tasks = [];
     this.#queue = new CommandQueue();
     this.#thread = undefined;
     failAll(waiters, storeUnavailable(error));
-    if (isBug) {
-      this.#ended?.(error);
-    }
   }
 }
 
