@@ -1,6 +1,6 @@
 import type { Webhook } from "../domain/webhook.ts";
 import { Lane } from "../scheduling/lane.ts";
-import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
+import { type DeliveryOptions, storeRetryMs, type Wait, WebhookWorker } from "./worker.ts";
 
 /**
  * How many attempts of each kind are under way at once: first ones, those at slow receivers, and retries. A receiver
@@ -16,7 +16,7 @@ interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "r
   readonly onStockChanged: (listener: () => void) => void;
   /** Calls back when others may have changed webhooks, and once at the beginning. */
   readonly onWebhooksChanged: (listener: () => void) => void;
-  /** Called when the webhooks cannot be read. They are read again at their next change, or when claims are renewed. */
+  /** Called when the webhooks cannot be read. They are read again after `storeRetryMs` at the latest. */
   readonly report: (reason: unknown) => void;
   /** For tests; the system's otherwise. */
   readonly wait?: Wait;
@@ -32,6 +32,8 @@ export class WebhookDispatcher {
   /** The ends of workers that were told to stop. */
   readonly #endings = new Set<Promise<void>>();
   readonly #renewal: NodeJS.Timeout | undefined;
+  /** Loads the webhooks again when they could not be read. */
+  #retry: NodeJS.Timeout | undefined;
   /** Ends all workers when the claims have run out. */
   #expiry: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -82,6 +84,7 @@ export class WebhookDispatcher {
     clearTimeout(this.#expiry);
     this.#endAll();
     await Promise.all([this.#loading, ...this.#endings]);
+    clearTimeout(this.#retry);
     // Claims that stay run out by themselves.
     await this.#options.store.releaseWebhooks().catch(this.#options.report);
   }
@@ -90,8 +93,13 @@ export class WebhookDispatcher {
   #scheduleLoad(): void {
     if (!this.#willLoad) {
       this.#willLoad = true;
-      this.#loading = this.#loading.then(() => this.#load()).catch(this.#options.report);
+      this.#loading = this.#loading.then(() => this.#load()).catch((reason: unknown) => this.#retryLater(reason));
     }
+  }
+
+  #retryLater(reason: unknown): void {
+    this.#retry = setTimeout(() => this.#scheduleLoad(), storeRetryMs).unref();
+    this.#options.report(reason);
   }
 
   /**
@@ -100,6 +108,7 @@ export class WebhookDispatcher {
    */
   async #load(): Promise<void> {
     this.#willLoad = false;
+    clearTimeout(this.#retry);
     if (this.#isClosed) {
       return;
     }

@@ -26,8 +26,8 @@ import {
 /** A receiver that takes longer to answer is slow, in milliseconds. */
 const slowMs = 1_000;
 
-/** How long a worker waits after the store has failed, or has refused to save its progress, in milliseconds. */
-const storeRetryMs = 5_000;
+/** The wait after the store has failed, or has refused to save a worker's progress, in milliseconds. */
+export const storeRetryMs = 5_000;
 
 /** After how long a worker that delivers nothing saves how far it has searched, in milliseconds. */
 const searchSaveMs = 60_000;

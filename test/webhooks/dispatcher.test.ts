@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
 import { WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { type Post, type PostAnswer, PostTimeoutError } from "../../src/webhooks/post.ts";
@@ -857,6 +857,25 @@ describe("a webhook of a store that servers share", () => {
     expect(received).toEqual([]);
     shared.isAway = false;
     await expect.poll(() => received.map(({ revisions }) => revisions)).toEqual([[3n]]);
+  });
+
+  it("is delivered to although the first claim failed, where no claim is ever renewed", async () => {
+    shared.webhookClaimMs = Infinity;
+    shared.isAway = true;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const reports: unknown[] = [];
+    start({ report: (reason) => reports.push(reason) });
+    await change(1);
+    await time.settle();
+    vi.advanceTimersByTime(5 * second);
+    await time.settle();
+    expect(reports).toHaveLength(2);
+    shared.isAway = false;
+    vi.advanceTimersByTime(5 * second);
+    await time.settle();
+    expect(received.map(({ revisions }) => revisions)).toEqual([[3n]]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("is not delivered to after a pause, although the first claim after it failed", async () => {
