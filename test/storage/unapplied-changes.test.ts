@@ -42,11 +42,11 @@ class Store {
     this.#writer = this.#startWriter();
   }
 
-  static async create(): Promise<Store> {
+  static async create(pets = Number(petCount)): Promise<Store> {
     const file = join(createFolder(), "petstore.db");
-    const pets = Array.from({ length: Number(petCount) }, (_, index) => createPet({ id: BigInt(index), quantity: 0n }));
+    const imported = Array.from({ length: pets }, (_, index) => createPet({ id: BigInt(index), quantity: 0n }));
     const store = openSqliteStore(file);
-    await store.importAll({ pets }, 0);
+    await store.importAll({ pets: imported }, 0);
     await store.close();
     return new Store(file);
   }
@@ -245,6 +245,27 @@ describe("changes that the stock lacks", () => {
     while (await opened.deleteOutdated(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {}
     expect(await checkDatabase(store.file, "full")).toEqual([]);
     await store.expectCurrent([1n, 2n, 3n]);
+  });
+
+  it("are applied before they are deleted, no more in one step than it deletes", async () => {
+    const pets = 5_000;
+    const store = await Store.create(pets);
+    store.commit(
+      Array.from({ length: pets }, (_, index) => BigInt(index)),
+      1n,
+    );
+    const opened = openSqliteStore(store.file);
+    onTestFinished(() => opened.close());
+    const deleteOutdated = () => opened.deleteOutdated(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    let applied = 0;
+    while (await deleteOutdated()) {
+      const before = applied;
+      applied = store.count("stock WHERE quantity > 0");
+      expect(applied - before).toBeLessThanOrEqual(2_000);
+    }
+    expect(store.count("changes")).toBe(1);
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
+    await store.expectCurrent([0n, 1n, 4_998n, 4_999n]);
   });
 
   it("keep outdated changes where they cannot be applied, and no other outdated rows", async () => {

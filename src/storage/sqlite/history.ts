@@ -5,7 +5,7 @@ import { greaterOf, lesserOf } from "../../domain/ranges.ts";
 import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
 import { appliedRevision, findFirst, headOf, oldestRevision, timeOf } from "./history-bounds.ts";
 import { noteExpired } from "./holds.ts";
-import { applyAll, changesPerMark, findStock } from "./stock.ts";
+import { applyUpTo, changesPerMark, findStock } from "./stock.ts";
 
 interface ChangeRow {
   readonly revision: bigint;
@@ -341,7 +341,7 @@ function deleteChanges(connection: Connection, age: Age): void {
     return;
   }
   if (last > appliedRevision(connection)) {
-    applyAll(connection);
+    applyUpTo(connection, last);
   }
   connection.run(
     `DELETE FROM change_marks WHERE (pet_id, revision) IN (SELECT pet_id, revision FROM changes WHERE revision <= ?)`,

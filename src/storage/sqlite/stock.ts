@@ -149,19 +149,26 @@ function insertOf(count: number): string {
 
 /** Applies all changes to `stock`. To be called in a transaction. */
 export function applyAll(connection: Connection): void {
+  applyUpTo(connection, headOf(connection));
+}
+
+/** Applies the changes up to a revision to `stock`. To be called in a transaction. */
+export function applyUpTo(connection: Connection, revision: bigint): void {
   connection.run(
     `UPDATE stock SET quantity = late.quantity, revision = late.revision, changes = late.changes
-     FROM unapplied_stock AS late WHERE late.pet_id = stock.pet_id AND late.revision > stock.revision`,
+     FROM (SELECT pet_id, after AS quantity, max(revision) AS revision, number AS changes FROM changes
+           WHERE revision > (SELECT applied_revision FROM history) AND revision <= ? GROUP BY pet_id) AS late
+     WHERE late.pet_id = stock.pet_id AND late.revision > stock.revision`,
+    revision,
   );
-  markApplied(connection);
+  markApplied(connection, revision);
 }
 
 /**
- * Marks all changes as applied. It is for a writer that has written them to `stock` itself. To be called in a
- * transaction.
+ * Marks the changes up to a revision as applied, all of them by default. It is for a writer that has written them to
+ * `stock` itself. To be called in a transaction.
  */
-export function markApplied(connection: Connection): void {
-  const head = headOf(connection);
-  connection.run(`UPDATE history SET applied_revision = ?`, head);
-  stockCacheOf(connection).noteApplied(head);
+export function markApplied(connection: Connection, revision = headOf(connection)): void {
+  connection.run(`UPDATE history SET applied_revision = ?`, revision);
+  stockCacheOf(connection).noteApplied(revision);
 }
