@@ -215,6 +215,22 @@ describe("changes that the stock lacks", () => {
     );
   });
 
+  it("are applied a second after the last write of stock, while usage is saved all the time", async () => {
+    const store = await Store.create();
+    const opened = openSqliteStore(store.file);
+    onTestFinished(() => opened.close());
+    await opened.changeStock(set(7n, 9n), createContext());
+    let number = 0;
+    await vi.waitFor(
+      async () => {
+        number += 1;
+        await opened.saveUsage({ server: "a", number, usages: [] });
+        expect(store.count("stock WHERE pet_id = 7 AND quantity = 9")).toBe(1);
+      },
+      { timeout: 10_000, interval: 250 },
+    );
+  });
+
   it("are left alone where the store's file is another one by now", async () => {
     const store = await Store.create();
     store.commit([1n], 5n);

@@ -5,7 +5,7 @@ import { FileIdentity } from "../store-file.ts";
 import { CommandQueue, type QueuedCommand } from "./command-queue.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { toFailure } from "./outcome.ts";
-import type { GroupOutcome, Task } from "./writes.ts";
+import { type GroupOutcome, isOfCaller, type Task } from "./writes.ts";
 
 /** What the thread is started with. */
 export interface WriterThreadData {
@@ -26,7 +26,7 @@ const groups = new GroupWriter(connection, new FileIdentity(path), { clock: date
 const queue = new CommandQueue(memory);
 const port = parentPort as MessagePort;
 
-/** After this time without writes, the thread applies the changes that its groups have left unapplied. */
+/** After this time without writes of callers, the thread applies the changes that its groups have left unapplied. */
 const idleMs = 1_000;
 
 const idleTimer = setTimeout(applyWhileIdle, idleMs);
@@ -68,7 +68,7 @@ function commitAll(tasks: readonly Task[]): void {
   if (commands.length > 0 || tasks.length > 0) {
     port.postMessage(commit(commands, tasks));
   }
-  if (commands.length > 0 || tasks.some(({ name }) => name !== "changeTokens")) {
+  if (commands.length > 0 || tasks.some(isOfCaller)) {
     clearImmediate(nextStep);
     idleTimer.refresh();
   }
@@ -78,7 +78,7 @@ function commitAll(tasks: readonly Task[]): void {
   }
 }
 
-/** One step in each turn of the event loop, until nothing is left or the disk fails. A write ends it. */
+/** One step in each turn of the event loop, until nothing is left or the disk fails. A write of a caller ends it. */
 function applyWhileIdle(): void {
   try {
     nextStep = groups.applyStep() ? setImmediate(applyWhileIdle) : undefined;

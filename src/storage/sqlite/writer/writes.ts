@@ -77,6 +77,11 @@ export type Task =
   | { readonly name: keyof Writes; readonly args: readonly unknown[] }
   | { readonly name: "changeTokens" };
 
+/** Whether a task is a caller's write. A server saves usage all the time, for one. */
+export function isOfCaller({ name }: Task): boolean {
+  return name in writesOfCallers;
+}
+
 /** The arguments of a write, which happens no earlier than `leastMs`. */
 export function datedArgs(name: keyof Writes, args: readonly unknown[], leastMs: number): readonly unknown[] {
   return name in writesOfCallers ? [...args.slice(0, -1), dated(args.at(-1) as WriteContext, leastMs)] : args;
