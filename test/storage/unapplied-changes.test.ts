@@ -1,5 +1,6 @@
 import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { idempotencyMs } from "../../src/domain/idempotency.ts";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
@@ -229,6 +230,19 @@ describe("changes that the stock lacks", () => {
       },
       { timeout: 10_000, interval: 250 },
     );
+  });
+
+  it("are applied later where another program locks the store when nobody writes", async () => {
+    const store = await Store.create();
+    const opened = openSqliteStore(store.file, { busyTimeoutMs: 10 });
+    onTestFinished(() => opened.close());
+    await opened.changeStock(set(7n, 9n), createContext());
+    store.execute("BEGIN IMMEDIATE");
+    await setTimeout(1_500);
+    store.execute("ROLLBACK");
+    await expect
+      .poll(() => store.count("stock WHERE pet_id = 7 AND quantity = 9"), { timeout: 10_000, interval: 100 })
+      .toBe(1);
   });
 
   it("are left alone where the store's file is another one by now", async () => {

@@ -78,12 +78,16 @@ function commitAll(tasks: readonly Task[]): void {
   }
 }
 
-/** One step in each turn of the event loop, until nothing is left or the disk fails. A write of a caller ends it. */
+/**
+ * One step in each turn of the event loop, until nothing is left. A write of a caller ends it. Where the disk fails, or
+ * another program locks the store, it begins again later.
+ */
 function applyWhileIdle(): void {
   try {
     nextStep = groups.applyStep() ? setImmediate(applyWhileIdle) : undefined;
   } catch {
     nextStep = undefined;
+    idleTimer.refresh();
   }
 }
 
