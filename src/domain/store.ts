@@ -377,9 +377,10 @@ export interface WebhookStore {
   readonly webhookClaimMs: number;
   /**
    * Claims the webhooks that no other server has claimed, and renews the claims that this one has. A server delivers
-   * only to webhooks that it has claimed. Returns them in the order of their creation.
+   * only to webhooks that it has claimed. Returns them in the order of their creation. Those whose rows are damaged are
+   * reported, and left out.
    */
-  claimWebhooks(): Promise<Webhook[]>;
+  claimWebhooks(report: (reason: unknown) => void): Promise<Webhook[]>;
   /** Gives up all claims of this server. */
   releaseWebhooks(): Promise<void>;
   /** Undefined when no webhook has this id. */

@@ -16,7 +16,10 @@ interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "r
   readonly onStockChanged: (listener: () => void) => void;
   /** Calls back when others may have changed webhooks, and once at the beginning. */
   readonly onWebhooksChanged: (listener: () => void) => void;
-  /** Called when the webhooks cannot be read. They are read again after `storeRetryMs` at the latest. */
+  /**
+   * Called when the webhooks cannot be read: they are read again after `storeRetryMs` at the latest. Also called for each
+   * webhook whose row is damaged.
+   */
   readonly report: (reason: unknown) => void;
   /** For tests; the system's otherwise. */
   readonly wait?: Wait;
@@ -116,14 +119,15 @@ export class WebhookDispatcher {
     // The claim may miss a change that is made meanwhile. So that change sets the flag for the next load.
     const mayHaveChanged = this.#mayHaveChanged;
     this.#mayHaveChanged = false;
-    const webhooks = await this.#options.store.claimWebhooks().catch((reason: unknown) => {
+    const { store, report } = this.#options;
+    const webhooks = await store.claimWebhooks(report).catch((reason: unknown) => {
       this.#mayHaveChanged ||= mayHaveChanged;
       throw reason;
     });
     if (this.#isClosed) {
       return;
     }
-    this.#expireIn(this.#options.store.webhookClaimMs - (performance.now() - askedAtMs));
+    this.#expireIn(store.webhookClaimMs - (performance.now() - askedAtMs));
     const ids = new Set(webhooks.map(({ id }) => id));
     for (const [id, worker] of this.#workers) {
       if (!ids.has(id)) {

@@ -7,7 +7,7 @@ export async function exerciseWebhooks(store: Store): Promise<void> {
   for (const id of ["whk_a", "whk_b", "whk_c"]) {
     await store.createWebhook(createWebhook({ id, filter: { petIds: [1n, -7n], crossing: 5n } }));
   }
-  await store.claimWebhooks();
+  await store.claimWebhooks(() => {});
   const begun = { ...newProgress(2n), deliveringUpTo: 5n };
   const failed = progressAfterFailure(begun, { nowMs: 1, random: 0, retryAfterMs: undefined });
   const attempt = { deliveryId: "msg_1", atMs: 1, durationMs: 1, changes: 1, status: 500, fault: "it answered 500" };

@@ -42,7 +42,7 @@ import { findStock } from "./stock.ts";
 import { stockCacheOf } from "./stock-cache.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
-import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
+import { getWebhook, listAttempts, listReadableWebhooks, listWebhooks } from "./webhooks.ts";
 import { columnsOfCommands, outcomesOfColumns } from "./writer/batch-columns.ts";
 import { DirectWriter } from "./writer/direct-writer.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
@@ -300,8 +300,8 @@ export class SqliteStore implements Store {
     return this.#reads.read(listWebhooks);
   }
 
-  claimWebhooks(): Promise<Webhook[]> {
-    return this.listWebhooks();
+  async claimWebhooks(report: (reason: unknown) => void): Promise<Webhook[]> {
+    return this.#reads.read((connection) => listReadableWebhooks(connection, report));
   }
 
   async releaseWebhooks(): Promise<void> {}

@@ -35,8 +35,25 @@ export function createWebhook(connection: Connection, { filter, progress, ...web
   );
 }
 
+/** Throws `DamagedRowError`. */
 export function listWebhooks(connection: Connection): Webhook[] {
-  return connection.all<WebhookRow>(`SELECT * FROM webhooks ORDER BY number`).map(webhookFromRow);
+  return selectAll(connection).map(webhookFromRow);
+}
+
+/** As `listWebhooks`, but reports damaged rows, and leaves them out. */
+export function listReadableWebhooks(connection: Connection, report: (reason: unknown) => void): Webhook[] {
+  return selectAll(connection).flatMap((row) => {
+    try {
+      return [webhookFromRow(row)];
+    } catch (cause) {
+      report(new Error(`the row of webhook ${row.id} is damaged`, { cause }));
+      return [];
+    }
+  });
+}
+
+function selectAll(connection: Connection): WebhookRow[] {
+  return connection.all<WebhookRow>(`SELECT * FROM webhooks ORDER BY number`);
 }
 
 export function getWebhook(connection: Connection, id: string): Webhook | undefined {
