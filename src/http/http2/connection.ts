@@ -562,6 +562,9 @@ export class Http2Connection {
     this.#output.begin(FrameType.settings, 0, 0);
     this.#output.writeUint16(Setting.maxConcurrentStreams);
     this.#output.writeUint32(maxStreams);
+    // Many clients obey it: a call with larger headers fails alone, and does not end the connection.
+    this.#output.writeUint16(Setting.maxHeaderListSize);
+    this.#output.writeUint32(maxHeaderListBytes);
     this.#output.end();
     this.writeWindowUpdate(0, receiveWindow - defaultWindow);
   }

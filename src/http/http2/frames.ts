@@ -27,6 +27,7 @@ export const Setting = {
   maxConcurrentStreams: 3,
   initialWindowSize: 4,
   maxFrameSize: 5,
+  maxHeaderListSize: 6,
 } as const;
 
 /** Why a stream is reset, or a connection ended. Source: RFC 9113, section 7 */

@@ -7,7 +7,10 @@ import { type Field, FieldKind, fieldOverhead } from "./field.ts";
 /** The largest headers of a request, in bytes: their names and values. Source: docs/contract.md#http */
 const maxHeaderBytes = 16 * 1024;
 
-/** The largest header list, in bytes: each field counts `fieldOverhead` more. */
+/**
+ * The largest header list, in bytes: each field counts `fieldOverhead` more, as in SETTINGS_MAX_HEADER_LIST_SIZE. So
+ * the setting tells clients this limit, which is above `maxHeaderBytes`: some headers within that have many fields.
+ */
 export const maxHeaderListBytes = 64 * 1024;
 
 /** The head of a request over HTTP/2. Its headers include the pseudo-header fields. The target is empty for CONNECT. */

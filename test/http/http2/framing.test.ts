@@ -26,6 +26,12 @@ const trailer = frame("headers", {
   payload: headerBlock({ "x-trailer": "a" }),
 });
 
+it("the settings tell how many streams, and how large a list of headers the server takes", async () => {
+  const client = await openBare(await serve());
+  const { payload } = await client.find({ type: "settings", flags: 0 });
+  expect([...payload]).toEqual([...settingsFrame([3, 128], [6, 64 * 1024]).subarray(9)]);
+});
+
 describe("a request is answered", () => {
   /** Sends a request to a server that echoes, and resolves to the answer's body. */
   async function echoed(...frames: Buffer[]): Promise<string> {
