@@ -97,6 +97,7 @@ const httpStatuses: Partial<Record<ProtocolErrorKind, number>> = {
   unknown_route: 404,
   method_not_allowed: 405,
   unsupported_media_type: 415,
+  headers_too_large: 431,
 };
 
 /** The message in a unary request over the Connect protocol: in the body of a POST, or the query of a GET. */

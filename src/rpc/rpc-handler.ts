@@ -1,5 +1,6 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
@@ -31,6 +32,8 @@ export interface RpcHandler {
   serves(path: string): boolean;
   /** Makes the answer to a request for an RPC. */
   answer(request: RpcRequest): Promise<Answer>;
+  /** Makes the answer to a request that fails for this reason, whatever the call and its key are. */
+  refuse(request: RpcRequest, reason: unknown): Promise<Answer>;
 }
 
 export function createRpcHandler(options: RpcOptions): RpcHandler {
@@ -61,6 +64,13 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       return allowed.includes(exchange.method)
         ? serve(request, endpoint, serving)
         : refuse(request, methodNotAllowed(allowed), serving);
+    },
+    refuse(request, reason) {
+      const { exchange, protocol } = request;
+      const { method } = routes.get(exchange.path) ?? options.notFoundEndpoint;
+      exchange.record.protocol = protocol.name;
+      const call = protocol.open(request, method, serving.format);
+      return call.fail(toError(reason, exchange), new HeaderList(), new HeaderList());
     },
   };
 }

@@ -56,12 +56,16 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   const { api, health, connectServices, cors, limiter } = options;
   const { method, path, fault } = exchange;
+  const isRest = path === "/v1" || path.startsWith("/v1/");
   cors?.allow(exchange);
   if (method === "" || fault?.kind === "headers_too_large") {
     // The key may be in what was not read.
-    return countAnonymous(exchange, limiter, () => refuse(exchange, fault));
+    const call = method === "POST" && !isRest ? api.rpc.recognize(exchange) : undefined;
+    const fail = async (reason: unknown) =>
+      call === undefined ? refuse(exchange, reason) : await api.rpc.refuse(call, reason);
+    return countAnonymous(exchange, limiter, () => fail(fault), fail);
   }
-  if (path === "/v1" || path.startsWith("/v1/")) {
+  if (isRest) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange);
   }
   const isTool = connectServices.serves(path) || health.serves(path);
@@ -127,10 +131,15 @@ function nothingHere(): ProtocolError {
 }
 
 /** Counts a request outside of any call by the client's address, and refuses it past the limit. */
-async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => Answer): Promise<Answer> {
+async function countAnonymous(
+  exchange: Exchange,
+  limiter: RateLimiter,
+  answer: () => Answer | Promise<Answer>,
+  fail: (reason: unknown) => Answer | Promise<Answer> = (reason) => refuse(exchange, reason),
+): Promise<Answer> {
   const limits = new HeaderList();
   const error = await chargeAddress(limiter.anonymous, exchange.clientAddress, limits);
-  const counted = error === undefined ? answer() : refuse(exchange, error);
+  const counted = await (error === undefined ? answer() : fail(error));
   counted.header.appendAll(limits);
   return counted;
 }

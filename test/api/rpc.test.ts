@@ -15,6 +15,7 @@ const tested = useUnharmedServer();
 
 const list = rpcPath("listInventory");
 const pet = rpcPath("getPet");
+const changes = "/petstore.v1.InventoryService/WatchStockChanges";
 
 describe("a deadline that is far off", () => {
   const grpc = (path: string, headers: Record<string, string>) => ({
@@ -141,6 +142,28 @@ describe("headers of more than 16 KiB", () => {
       const headers = { authorization: `Bearer ${tested.key}`, ...many, ...given };
       const answer = await http.send({ method: "GET", path, headers });
       expectErrorBody(answer, "HEADERS_TOO_LARGE");
+      expectLimits(answer.headers);
+    }
+  });
+
+  const call = envelope(Buffer.of(8, 7));
+  const streamed = envelope(Buffer.of());
+  const connectStreamed = envelope(Buffer.from("{}"));
+  const health = "/grpc.health.v1.Health/Watch";
+
+  it.each<[status: number, path: string, type: string, body: Uint8Array, read: (answer: HttpAnswer) => Outcome]>([
+    [200, pet, "application/grpc", call, readGrpcOutcome],
+    [200, changes, "application/grpc+proto", streamed, readGrpcOutcome],
+    [200, health, "application/grpc", streamed, readGrpcOutcome],
+    [200, pet, "application/grpc-web+proto", call, readGrpcWebOutcome],
+    [431, pet, "application/json", Buffer.from("{}"), readConnectOutcome],
+    [200, changes, "application/connect+json", connectStreamed, readConnectStreamOutcome],
+  ])("fail a call over HTTP/2 in its protocol, with HTTP %i: %s as %s", async (status, path, type, body, read) => {
+    for (const bytes of [17_000, 60_000]) {
+      const headers = { authorization: `Bearer ${tested.key}`, "content-type": type, x: "a".repeat(bytes) };
+      const answer = await tested.http2.send({ method: "POST", path, headers, body });
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([status, type]);
+      expectFailure(read(answer), "HEADERS_TOO_LARGE");
       expectLimits(answer.headers);
     }
   });
