@@ -110,17 +110,31 @@ async function* untilStopped<T>(
       yield item.value;
     }
   } catch (reason) {
-    if (!stopping.aborted) {
-      throw reason;
-    }
-    if (record !== undefined) {
-      record.isStopped = true;
-    }
-    throw new ConnectError("The server stops. Open the stream again.", Code.Unavailable);
+    throw stopping.aborted ? stopped(record) : reason;
   } finally {
     // It ends once the item that is awaited has come, for which nobody waits.
     iterator.return?.().catch(() => {});
   }
+}
+
+/** Yields all items. Throws `unavailable` if they end because the server stops, and records that. */
+async function* throwIfStopped<T>(
+  items: AsyncIterable<T>,
+  stopping: AbortSignal,
+  record: CallRecord | undefined,
+): AsyncGenerator<T> {
+  yield* items;
+  if (stopping.aborted) {
+    throw stopped(record);
+  }
+}
+
+/** The end of a stream because the server stops. Notes on the record that it is no failure. */
+function stopped(record: CallRecord | undefined): ConnectError {
+  if (record !== undefined) {
+    record.isStopped = true;
+  }
+  return new ConnectError("The server stops. Open the stream again.", Code.Unavailable);
 }
 
 /** The unary methods of health. */
@@ -162,7 +176,11 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
     readMaxBytes,
     shutdownSignal: stopping,
   });
-  router.service(Health, health);
+  router.service(Health, {
+    ...health,
+    watch: (request, context) =>
+      throwIfStopped(health.watch(request, context), stopping, context.values.get(callKey)?.record),
+  });
   if (reflection) {
     const reflected = [...services, ...toolServices];
     const details = [file_google_rpc_error_details, file_petstore_v1_error_reason];

@@ -514,6 +514,29 @@ describe.skipIf(isSeveral)("SIGTERM", () => {
     channel.close();
   });
 
+  it.each([
+    ["", [ServingStatus.SERVING, ServingStatus.NOT_SERVING]],
+    ["nope", [ServingStatus.SERVICE_UNKNOWN]],
+  ])("ends a watch of the health of '%s' as unavailable, behind its last status", async (service, expected) => {
+    const ending = await startServer();
+    const health = openChannel(ending);
+    const watched = watch(health, service);
+    const statuses: ServingStatus[] = [];
+    watched.on("data", ({ status }: HealthCheckResponse) => statuses.push(status as ServingStatus));
+    const failed = once(watched, "error");
+    await until(async () => statuses.length === 1, 5_000);
+
+    const ended = ending.end();
+    expect(await failed).toMatchObject([
+      { code: status.UNAVAILABLE, details: expect.stringContaining("server stops") },
+    ]);
+    expect(statuses).toEqual(expected);
+    expect(await ended).toBe(0);
+    // It is no failure of the service.
+    expect(ending.log).not.toContain('"level":40');
+    health.close();
+  });
+
   it("turns readiness off, lets running calls finish, and exits with 0", async () => {
     const ending = await startServer();
     const { key: secret } = await ending.store.mintKey();
