@@ -27,11 +27,10 @@ export function addStatus(program: Command): void {
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const options = command.opts<StatusOptions>();
-      const isAbout = isAboutStore(command, options);
-      if (isAbout && isPostgresUrl(settingValue(command, "db"))) {
+      if (isAboutDatabase(command, options)) {
         await printServers(command, options);
       } else {
-        await printServer(command, options, isAbout ? namedFile(command) : undefined);
+        await printServer(command, options, namedFile(command));
       }
     });
   addSettings(status, ["opsHost", "opsPort"]);
@@ -58,24 +57,25 @@ async function printServers(command: Command, { json }: StatusOptions): Promise<
 }
 
 /**
- * Whether the settings name a store, and no equally strong source names an operator port. So a health check within a
+ * Whether the settings name a database, and no equally strong source names an operator port. So a health check within a
  * server's own environment asks that server.
  */
-function isAboutStore(command: Command, { opsUrl }: StatusOptions): boolean {
+function isAboutDatabase(command: Command, { opsUrl }: StatusOptions): boolean {
   const strengthOfPort = Math.max(strengthOf(command, "opsHost"), strengthOf(command, "opsPort"));
-  return opsUrl === undefined && strengthOf(command, "db") > strengthOfPort;
+  const isStronger = strengthOf(command, "db") > strengthOfPort;
+  return opsUrl === undefined && isStronger && isPostgresUrl(settingValue(command, "db"));
 }
 
 /**
- * The file of the store that a flag names. Variables and the file of settings are those of the server: it may run in
+ * The file of the store, if a flag names one. Variables and the file of settings are those of the server: it may run in
  * another folder, or as another user. Throws a `Failure` if the file is not there, as what answers would be the server
  * of another store.
  */
 function namedFile(command: Command): string | undefined {
-  if (sourceOf(command, "db").kind !== "flag") {
+  const file = settingValue(command, "db");
+  if (sourceOf(command, "db").kind !== "flag" || isPostgresUrl(file)) {
     return undefined;
   }
-  const file = settingValue(command, "db");
   if (isMissing(file)) {
     throw new Failure(`${file}: there is no such store`);
   }

@@ -158,7 +158,7 @@ it("asks the operator host of the settings, whatever its name", async () => {
   expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
 });
 
-it("asks no server about a store that is missing, unless the operator port is given in the same way", async () => {
+it("asks no server about a store that is missing", async () => {
   const port = new URL(await serveText(JSON.stringify(status))).port;
   const cwd = createFolder();
   const run = (args: string[], env: Record<string, string> = {}) => petstoreHere(["status", ...args], { cwd, env });
@@ -167,13 +167,10 @@ it("asks no server about a store that is missing, unless the operator port is gi
     ["--db", "missing.db"],
     ["--database", "sqlite:missing.db"],
   ]) {
-    expect(await run(args, ofPort)).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: "petstore: missing.db: there is no such store\n",
-    });
-    expect((await run([...args, "--ops-port", port])).code).toBe(0);
-    expect((await run([...args, "--ops-url", `http://127.0.0.1:${port}`])).code).toBe(0);
+    const missing = { code: 1, stdout: "", stderr: "petstore: missing.db: there is no such store\n" };
+    expect(await run(args, ofPort)).toEqual(missing);
+    expect(await run([...args, "--ops-port", port])).toEqual(missing);
+    expect(await run([...args, "--ops-url", `http://127.0.0.1:${port}`])).toEqual(missing);
   }
   // A server's own settings, asked from another folder.
   expect((await run([], { ...ofPort, PETSTORE_DB: "missing.db" })).code).toBe(0);
@@ -201,11 +198,12 @@ it.for<[what: string, path: string, isOther: boolean]>([
   for (const args of [
     ["--db", "own.db"],
     ["--database", "sqlite:own.db", "--json"],
+    ["--db", "own.db", "--ops-url", opsUrl],
+    ["--db", "own.db", "--ops-port", env.PETSTORE_OPS_PORT],
   ]) {
     expect(await run(args)).toMatchObject(isOther ? { code: 1, stdout: "", stderr } : { code: 0, stderr: "" });
   }
-  // The operator port is given in the same way, or the store is that of a server's own settings.
-  expect((await run(["--db", "own.db", "--ops-url", opsUrl])).code).toBe(0);
+  // A server's own settings.
   expect((await run([], { PETSTORE_DB: "own.db" })).code).toBe(0);
 });
 
