@@ -64,5 +64,5 @@ export function nextDelayMs(policy: RetryPolicy, { error, attempt, now, random }
   }
   return askedMs === undefined
     ? ((1 + random) / 2) * Math.min(policy.maxDelayMs, policy.initialDelayMs * 2 ** (attempt - 1))
-    : askedMs + random * policy.initialDelayMs;
+    : Math.min(policy.maxDelayMs, askedMs + random * policy.initialDelayMs);
 }

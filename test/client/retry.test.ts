@@ -256,6 +256,11 @@ describe("back-off", () => {
     const delayMs = nextDelayMs(defaultRetryPolicy, { error: overLimit(17), attempt: 1, now: 0, random });
     expect(delayMs).toBeGreaterThanOrEqual(17_000);
   });
+
+  it.each([0, 0.5, 0.999])("after %d drawn is never longer than the longest wait", (random) => {
+    const failed = { error: overLimit(60), attempt: 1, now: 0, random };
+    expect(nextDelayMs(defaultRetryPolicy, failed)).toBe(60_000);
+  });
 });
 
 describe("a wait", () => {
