@@ -27,8 +27,8 @@ export interface InventoryMirrorOptions extends ConnectionEvents {
 
 /**
  * A copy of the stock that follows the service's: each pet's id, quantity and status, by pet id. It shows the stock at
- * its `cursor`, and no entry ever goes back to an older state. An entry that it has given out does not change: the next
- * state is another object.
+ * its `cursor`. No entry goes back to an older state unless the store does, as to a backup. An entry that it has given
+ * out does not change: the next state is another object.
  *
  * It does not know what is held: ask `inventory.getAvailability` for that. While the connection is lost it shows the
  * stock as it was, and `onLost` and `onOpen` tell.
