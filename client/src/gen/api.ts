@@ -145,9 +145,9 @@ export interface InventoryClient {
    * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
    *
    * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id. It is lines of
-   * JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor misses no change and
-   * sees none twice. Every 15 s a heartbeat tells how far the reader has come. Among events it is a comment with an id,
-   * among lines of JSON an empty line, and over RPC a message without a change. The stream ends when its key is no
+   * JSON where `Accept` prefers `application/x-ndjson`. A reader who comes back with the last cursor misses no change
+   * and sees none twice. Every 15 s a heartbeat tells how far the reader has come. Among events it is a comment with an
+   * id, among lines of JSON an empty line, and over RPC a message without a change. The stream ends when its key is no
    * longer valid, and when the server stops; the last event is then `error`. A stream counts as one request. A key may
    * have 32 streams open.
    *
@@ -1307,7 +1307,7 @@ export const Reason = {
   /**
    * The request's content breaks a rule: of the path, the query, the body, or HTTP itself.
    *
-   * The message names each field that is wrong. Correct it before you send the request again.
+   * The message says what is wrong, and where. Correct it before you send the request again.
    */
   INVALID_REQUEST: "INVALID_REQUEST",
 
@@ -1413,7 +1413,8 @@ export const Reason = {
    * The requests that your plan has for a minute or for a day are used up. The request was not charged.
    *
    * Wait for as many seconds as `Retry-After` says, then go on; back off exponentially if it happens again. A key that
-   * goes on regardless is banned.
+   * goes on regardless is banned. Without `Retry-After`, which is so for health and reflection alone, close some of
+   * their streams.
    */
   RATE_LIMIT_EXCEEDED: "RATE_LIMIT_EXCEEDED",
 
@@ -1433,7 +1434,8 @@ export const Reason = {
   INTERNAL: "INTERNAL",
 
   /**
-   * The service cannot reach its store at present.
+   * The service cannot serve the request at present: its store or the count of requests is away, too many streams are
+   * open, or it is stopping.
    *
    * Try again later, with exponential back-off.
    */

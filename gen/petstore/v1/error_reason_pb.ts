@@ -34,7 +34,7 @@ export const ErrorReason = {
   /**
    * The request's content breaks a rule: of the path, the query, the body, or HTTP itself.
    *
-   * The message names each field that is wrong. Correct it before you send the request again.
+   * The message says what is wrong, and where. Correct it before you send the request again.
    *
    * @generated from enum value: ERROR_REASON_INVALID_REQUEST = 1;
    */
@@ -171,7 +171,8 @@ export const ErrorReason = {
    * charged.
    *
    * Wait for as many seconds as `Retry-After` says, then go on; back off exponentially if it
-   * happens again. A key that goes on regardless is banned.
+   * happens again. A key that goes on regardless is banned. Without `Retry-After`, which is so for health and
+   * reflection alone, close some of their streams.
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMIT_EXCEEDED = 16;
    */
@@ -197,7 +198,8 @@ export const ErrorReason = {
   INTERNAL: 18,
 
   /**
-   * The service cannot reach its store at present.
+   * The service cannot serve the request at present: its store or the count of requests is away, too many streams
+   * are open, or it is stopping.
    *
    * Try again later, with exponential back-off.
    *

@@ -625,7 +625,7 @@ export const InventoryService: GenService<{
    * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
    *
    * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id. It is
-   * lines of JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor
+   * lines of JSON where `Accept` prefers `application/x-ndjson`. A reader who comes back with the last cursor
    * misses no change and sees none twice. Every 15 s a heartbeat tells how far the reader has come. Among
    * events it is a comment with an id, among lines of JSON an empty line, and over RPC a message without a
    * change. The stream ends when its key is no longer valid, and when the server stops; the last event is
