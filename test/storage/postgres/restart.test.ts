@@ -88,6 +88,22 @@ describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own"
     await store.ready();
   });
 
+  it("that is a replica, and speaks TLS, is refused without a try in plain text", async () => {
+    const replica = await startCluster({ primaryPort: cluster.port, tls: true });
+    onTestFinished(() => replica.remove());
+    const proxy = await DatabaseProxy.start(replica.port);
+    onTestFinished(() => proxy.close());
+    let plainLogins = 0;
+    proxy.decide = (bytes) => {
+      // Source: https://www.postgresql.org/docs/15/protocol-message-formats.html, StartupMessage
+      plainLogins += bytes.length >= 8 && bytes.readInt32BE(4) === 196_608 ? 1 : 0;
+      return "pass";
+    };
+    const address = parseDatabaseUrl(urlOf(proxy.port, "postgres", "?sslmode=prefer"));
+    await expect(Connection.open(address)).rejects.toThrow("it is a replica, which takes no writes");
+    expect(plainLogins).toBe(0);
+  });
+
   it("whose database takes no writes for a while is used again within 5 s", async () => {
     const url = await createDatabase("read_only");
     const store = await openPostgresStore(url);

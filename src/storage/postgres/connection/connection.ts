@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import type { DatabaseAddress } from "./database-url.ts";
-import { LostConnectionError, readOnlyTransaction, sqlStateOf } from "./errors.ts";
+import { LostConnectionError, ReplicaError, readOnlyTransaction, sqlStateOf } from "./errors.ts";
 import { encode, types, type Value } from "./values.ts";
 
 /** What runs statements. */
@@ -38,7 +38,7 @@ export class Connection implements Queryable {
     client.on("end", () => this.#lose(new Error("the database has closed the connection")));
   }
 
-  /** Throws the driver's and the system's errors, and `LostConnectionError` for a replica. */
+  /** Throws the driver's and the system's errors, and `ReplicaError`. */
   static async open(
     address: DatabaseAddress,
     { isPipelined = true, takesReplica = false, timeoutMs = connectTimeoutMs }: Partial<OpenOptions> = {},
@@ -81,7 +81,7 @@ export class Connection implements Queryable {
       // There is a result for each statement.
       const results = (await client.query(sessionSettings)) as unknown as pg.QueryResult<{ is_replica: boolean }>[];
       if (results.at(-1)?.rows[0]?.is_replica === true && !takesReplica) {
-        throw new Error("it is a replica, which takes no writes");
+        throw new ReplicaError();
       }
       return connection;
     } catch (error) {
@@ -206,7 +206,7 @@ export class Connection implements Queryable {
 
   /** The driver says of a connection that was cut only that it has ended. */
   #failureOf(error: unknown): Error {
-    return error instanceof pg.DatabaseError
+    return error instanceof pg.DatabaseError || error instanceof ReplicaError
       ? error
       : new LostConnectionError(this.#cutReason ?? reasonOf(error), { cause: error });
   }
@@ -282,7 +282,8 @@ function nameOf(sql: string): string {
  * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html, invalid_authorization_specification
  */
 function mayBeForTls(error: unknown): boolean {
-  return error instanceof LostConnectionError || sqlStateOf(error) === "28000";
+  const isLost = error instanceof LostConnectionError && !(error instanceof ReplicaError);
+  return isLost || sqlStateOf(error) === "28000";
 }
 
 /** An error's message; the first one of several, as of a host with several addresses. */

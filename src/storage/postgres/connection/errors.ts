@@ -7,6 +7,13 @@ export class LostConnectionError extends Error {
   override readonly name = "LostConnectionError";
 }
 
+/** The database is a replica, whose reads are late. */
+export class ReplicaError extends LostConnectionError {
+  constructor() {
+    super("it is a replica, which takes no writes");
+  }
+}
+
 /**
  * The classes of errors by which a database says that it is busy, full, failing or going down, as opposed to wrong SQL.
  *
