@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Store } from "../../../src/domain/store.ts";
 import { runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
@@ -87,6 +87,25 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     await proxied.close();
     const [counts] = await runSql(url, "SELECT writer FROM change_counts WHERE count > 0 AND topic = 'keys'");
     expect(counts?.rows).toEqual([{ writer: "" }]);
+  });
+
+  it("that refuses a write tells the store of none of its own", async () => {
+    const { proxied, url } = await openBehindProxy();
+    const former = await proxied.changeTokens();
+    await runSql(
+      url,
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END $$`,
+      "CREATE TRIGGER full_disk BEFORE INSERT ON changes EXECUTE FUNCTION refuse()",
+    );
+    onTestFinished(async () => {
+      await runSql(url, "DROP FUNCTION refuse CASCADE");
+    });
+    for (const write of [() => setStock(proxied, 1n, 5n), () => setStockOnce(proxied, 1n, 5n)]) {
+      await expect(write()).rejects.toMatchObject(unavailable);
+    }
+    await proxied.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    expect(await proxied.changeTokens()).toEqual(former);
   });
 
   it("commits late what its caller has given up keeps later writes waiting, so that they come after it", async () => {

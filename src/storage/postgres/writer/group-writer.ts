@@ -181,8 +181,6 @@ export class GroupWriter {
       await this.#commitWithin(group);
     } catch (error) {
       if (isDatabaseFailure(error)) {
-        // The group may be committed all the same, now or later.
-        this.#options.writer.rename();
         failAll([...waiters, ...this.#takeImpatient()], storeUnavailable(error));
       } else if (waiters.length > 1) {
         for (const waiter of waiters) {
@@ -214,6 +212,9 @@ export class GroupWriter {
       } catch (error) {
         doubt = attempt.doubt;
         if (!attempt.mayRetry(error) || tries > maxRetries || performance.now() >= deadline) {
+          if (attempt.mayHaveWritten(error)) {
+            this.#options.writer.rename();
+          }
           throw error;
         }
       } finally {
@@ -444,6 +445,11 @@ class Attempt {
   /** Whether the group may be tried again: the failure has surely written nothing, or the next try finds out. */
   mayRetry(error: unknown): boolean {
     return isConflict(error) || (isLoss(error) && this.isConnected && (this.#isNewDoubt || !this.hasWritten));
+  }
+
+  /** Whether the group may be committed although it fails for this error: already, or later. */
+  mayHaveWritten(error: unknown): boolean {
+    return this.doubt !== undefined || (isLoss(error) && this.hasWritten);
   }
 }
 
