@@ -326,20 +326,20 @@ const drainMaxBytes = 8 * 1024 * 1024;
 /** How long a client may be silent while its body is drained, in milliseconds. */
 const drainSilenceMs = 5_000;
 
-/** How long a body is drained at least, unless the client is silent, in milliseconds. */
-const drainMinMs = 1_000;
+/** The shortest time for which a body is drained, in milliseconds. */
+export const leastDrainMs = 1_000;
 
 /**
- * Reads the rest of a body that nobody needs, so that the client can finish and read its answer. `leftMs` is what is
- * left of the time for the request. Calls `giveUp` when there is too much of the body, or when it takes too long.
+ * Reads the rest of a body that nobody needs, so that the client can finish and read its answer. Calls `giveUp` when
+ * there is too much of the body, when the client is silent, and after `mostMs`.
  */
-export function drainBody(body: Readable, leftMs: number, giveUp: () => void): void {
+export function drainBody(body: Readable, mostMs: number, giveUp: () => void): void {
   if (body.destroyed) {
     return;
   }
   let size = 0;
   const silence = setTimeout(giveUp, drainSilenceMs).unref();
-  const end = setTimeout(giveUp, Math.max(leftMs, drainMinMs)).unref();
+  const end = setTimeout(giveUp, mostMs).unref();
   const stop = () => {
     clearTimeout(silence);
     clearTimeout(end);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { bodyTooLarge, drainBody, type IncomingBody, readBody } from "./body.ts";
+import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -266,10 +266,9 @@ export abstract class Exchange {
     return await readBody(incoming.stream, { maxBytes, framingBytes, timeoutMs, deadline, record });
   }
 
-  /** Reads the rest of the body behind an answer. Calls `giveUp` when there is too much, or when it takes too long. */
-  protected drainBody(giveUp: () => void): void {
-    const endMs = this.record.startedAtMs + this.#options.requestTimeoutMs;
-    drainBody(this.incoming.stream, endMs - performance.now(), giveUp);
+  /** What is left of the time that the client has for its request, in milliseconds. */
+  protected get leftMs(): number {
+    return this.record.startedAtMs + this.#options.requestTimeoutMs - performance.now();
   }
 
   /** Adds a header to the answer. */

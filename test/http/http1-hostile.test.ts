@@ -347,6 +347,17 @@ describe("a client that is refused before its body has come", () => {
     await client.closed;
   });
 
+  it("has a second, if it gets the answer in place of 100 Continue", async () => {
+    const client = await open();
+    client.socket.write(head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"));
+    await until(async () => client.received() !== "", 1_000);
+    vi.advanceTimersByTime(900);
+    await send(client, "");
+    expect(client.socket.closed).toBe(false);
+    vi.advanceTimersByTime(100);
+    await client.closed;
+  });
+
   it("has a second left, if the answer comes after that time", async () => {
     handle = async (exchange) => {
       vi.advanceTimersByTime(exchange.method === "POST" ? 40_000 : 0);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
-import type { IncomingBody } from "../body.ts";
+import { drainBody, type IncomingBody, leastDrainMs } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { badValue, token } from "../header-list.ts";
 import { pieceBytes } from "../socket-output.ts";
@@ -101,8 +101,15 @@ export class Http1Exchange extends Exchange {
       await this.#sendInPieces(head, body, () => wholeTrailer ?? trailerLines(trailer));
     }
     if (!this.incoming.isEnded) {
-      this.drainBody(() => this.abort());
+      // A client that takes this answer for a refusal of its body sends nothing more.
+      const mostMs = this.#isBodyUncertain ? leastDrainMs : Math.max(this.leftMs, leastDrainMs);
+      drainBody(this.incoming.stream, mostMs, () => this.abort());
     }
+  }
+
+  /** A client that waits for `100 Continue`, and gets none, may or may not send its body. Source: RFC 9110, 10.1.1 */
+  get #isBodyUncertain(): boolean {
+    return this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
   }
 
   /** Makes the head. Throws if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
@@ -111,15 +118,13 @@ export class Http1Exchange extends Exchange {
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
-    // A client that waits for `100 Continue`, and gets none, may or may not send its body. Source: RFC 9110, 10.1.1
-    const isBodyUncertain = this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
       this.#isChunked = true;
       lines += "transfer-encoding: chunked\r\n";
     }
-    if (isBodyUncertain || this.#connection.isLast(this)) {
+    if (this.#isBodyUncertain || this.#connection.isLast(this)) {
       this.#connection.takeNoMore();
       lines += "connection: close\r\n";
     } else {

@@ -1,3 +1,4 @@
+import { drainBody, leastDrainMs } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { pieceBytes } from "../socket-output.ts";
 import { ErrorCode } from "./frames.ts";
@@ -122,7 +123,7 @@ export class Http2Exchange extends Exchange {
     if (this.record.isStream) {
       stream.resetAfterAnswer();
     } else {
-      this.drainBody(() => stream.resetAfterAnswer());
+      drainBody(stream.incoming.stream, leastDrainMs, () => stream.resetAfterAnswer());
     }
   }
 

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { HeaderList } from "../../../src/http/header-list.ts";
+import { ErrorCode } from "../../../src/http/http2/frames.ts";
 import { endHeaders, endStream, frame, headerBlock, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
 import { listenWith } from "../listening.ts";
@@ -76,6 +77,16 @@ describe("an answer that is larger than the client's window", () => {
     await answered;
     expect(exchange.record.isWhole).toBe(true);
   });
+});
+
+it("an answer before the end of the request is followed by a reset after a second, though more of it comes", async () => {
+  const [client, exchange] = await ask(postFrame());
+  await exchange.respond({ status: 401, header: new HeaderList(), body: "answer" });
+  const answeredAtMs = performance.now();
+  const trickle = setInterval(() => client.send(frame("data", { stream: 1, payload: Buffer.from("x") })), 200);
+  onTestFinished(() => clearInterval(trickle));
+  expect(await client.resetOf(1)).toBe(ErrorCode.noError);
+  expect(performance.now() - answeredAtMs).toBeLessThan(3_000);
 });
 
 describe("a client that waits for 100 Continue", () => {
