@@ -45,7 +45,9 @@ export class ClientBudget {
 
   /** Counts the client's reset of a stream that was opened at this time and has no answer, unless it is free. */
   countResetSoonAfter(openedAtMs: number): void {
-    if (performance.now() - openedAtMs < freeResetAgeMs) {
+    // A turn of the event loop may last longer. What comes in one turn was sent at once.
+    const isOfThisTurn = this.#isInTurn && openedAtMs === this.#turnStartedAtMs;
+    if (isOfThisTurn || performance.now() - openedAtMs < freeResetAgeMs) {
       this.countReset();
     }
   }

@@ -81,3 +81,17 @@ it("all streams of a turn of the event loop are as old as the first one", async 
   budget.countStream();
   expect(budget.turnStartedAtMs).toBe(nowMs);
 });
+
+it("resets of streams that were opened in the same turn of the event loop count, however long it lasts", async () => {
+  budget.countStream();
+  const { turnStartedAtMs } = budget;
+  nowMs += 50;
+  const reset = () => {
+    for (let count = 0; count < 2_000; count++) {
+      budget.countResetSoonAfter(turnStartedAtMs);
+    }
+  };
+  expect(reset).toThrow("too many streams are reset");
+  await setImmediate();
+  reset();
+});
