@@ -25,6 +25,14 @@ async function loseAnswer(proxied: Store, direct: Store, proxy: DatabaseProxy): 
   proxy.decide = () => "pass";
 }
 
+/** Source: https://www.postgresql.org/docs/15/protocol-message-formats.html, ErrorResponse */
+function errorResponse(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from("E    ");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
 /** Counts the messages of clients that a proxy passes on: each is sent in one write, and waits for an answer. */
 function countMessages(proxy: DatabaseProxy): () => number {
   let count = 0;
@@ -87,6 +95,27 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     await proxied.close();
     const [counts] = await runSql(url, "SELECT writer FROM change_counts WHERE count > 0 AND topic = 'keys'");
     expect(counts?.rows).toEqual([{ writer: "" }]);
+  });
+
+  it.each([
+    ["at once", setStock],
+    ["in two round trips", setStockOnce],
+  ])("is lost behind a pooler, which says so in an error, tells the store of its own update: %s", async (_, set) => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const former = await proxied.changeTokens();
+    proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
+    const lost = set(proxied, 1n, 5n);
+    lost.catch(() => {});
+    await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+    proxy.cut({ last: errorResponse("08P01", "server conn crashed?") });
+    await expect(lost).rejects.toMatchObject(unavailable);
+    proxy.decide = () => "pass";
+    const told = () =>
+      proxied.changeTokens().then(
+        ({ stock }) => stock,
+        () => 0,
+      );
+    await expect.poll(told).toBeGreaterThan(former.stock);
   });
 
   it("that refuses a write tells the store of none of its own", async () => {

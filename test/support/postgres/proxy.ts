@@ -7,7 +7,7 @@ type Handling = "pass" | "hold" | "mute";
 /** A proxy in front of a database, which can fail in the ways of networks. */
 export class DatabaseProxy {
   readonly #server = createServer((client) => this.#serve(client));
-  readonly #links = new Set<{ readonly client: Socket; readonly server: Socket; held: Buffer[] }>();
+  readonly #links = new Set<{ readonly client: Socket; readonly server: Socket; held: Buffer[]; isMute: boolean }>();
   /** Where new connections lead. */
   targetPort: number;
   /** Decides on what a client sends; by default it is passed on. */
@@ -56,10 +56,17 @@ export class DatabaseProxy {
     }
   }
 
-  /** Ends all connections of clients, and those of the server unless they are to linger. */
-  cut({ linger = false } = {}): void {
-    for (const { client, server } of this.#links) {
-      client.destroy();
+  /**
+   * Ends all connections of clients, and those of the server unless they are to linger. Those that wait for an answer in
+   * vain get `last` before.
+   */
+  cut({ linger = false, last = Buffer.alloc(0) } = {}): void {
+    for (const { client, server, isMute } of this.#links) {
+      if (isMute && last.length > 0) {
+        client.end(last);
+      } else {
+        client.destroy();
+      }
       if (!linger) {
         server.destroy();
       }

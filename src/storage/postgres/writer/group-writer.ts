@@ -212,7 +212,7 @@ export class GroupWriter {
       } catch (error) {
         doubt = attempt.doubt;
         if (!attempt.mayRetry(error) || tries > maxRetries || performance.now() >= deadline) {
-          if (attempt.mayHaveWritten(error)) {
+          if (await attempt.mayHaveWritten()) {
             this.#options.writer.rename();
           }
           throw error;
@@ -228,7 +228,7 @@ export class GroupWriter {
       await group.former;
     }
     const connection = await this.#connect(deadline);
-    attempt.isConnected = true;
+    attempt.connection = connection;
     const begunAtMs = performance.now();
     const count = { writer: this.#options.writer.name, notifies: begunAtMs - this.#notifiedAtMs >= notifyIntervalMs };
     const { set, settle, syncMs } =
@@ -409,7 +409,8 @@ interface Doubt {
 
 /** How far one try to commit a group has come. */
 class Attempt {
-  isConnected = false;
+  connection: Connection | undefined;
+  /** Whether the group, or a part of it, has been sent to be written. */
   hasWritten = false;
   /** Whether the group has come back unwritten from one round trip. */
   isTurnedDown = false;
@@ -429,6 +430,8 @@ class Attempt {
       if (isLoss(error)) {
         this.doubt = { error, head };
         this.#isNewDoubt = true;
+      } else {
+        this.hasWritten = true;
       }
       throw error;
     }
@@ -444,13 +447,28 @@ class Attempt {
 
   /** Whether the group may be tried again: the failure has surely written nothing, or the next try finds out. */
   mayRetry(error: unknown): boolean {
-    return isConflict(error) || (isLoss(error) && this.isConnected && (this.#isNewDoubt || !this.hasWritten));
+    const isLost = isLoss(error) && this.connection !== undefined;
+    return isConflict(error) || (isLost && (this.#isNewDoubt || !this.hasWritten));
   }
 
-  /** Whether the group may be committed although it fails for this error: already, or later. */
-  mayHaveWritten(error: unknown): boolean {
-    return this.doubt !== undefined || (isLoss(error) && this.hasWritten);
+  /**
+   * Whether the group may be committed although it has failed: already, or later. It is surely not where the session has
+   * survived the failure. An error alone does not tell: a pooler makes one of a connection that it has lost.
+   */
+  async mayHaveWritten(): Promise<boolean> {
+    return this.doubt !== undefined || (this.hasWritten && !(await isAlive(this.connection)));
   }
+}
+
+/** Whether a connection still answers. The groups before and behind this one may use it as well. */
+async function isAlive(connection: Connection | undefined): Promise<boolean> {
+  if (connection?.isLost !== false) {
+    return false;
+  }
+  return await connection.command("SELECT 1").then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
