@@ -69,7 +69,9 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       const { exchange, protocol } = request;
       const { method } = routes.get(exchange.path) ?? options.notFoundEndpoint;
       exchange.record.protocol = protocol.name;
-      const call = protocol.open(request, method, serving.format);
+      // The answer has the type of the request, which may be one of the headers that are too large.
+      const contentType = request.contentType?.replace(/;.*/s, "");
+      const call = protocol.open({ ...request, contentType }, method, serving.format);
       return call.fail(toError(reason, exchange), new HeaderList(), new HeaderList());
     },
   };

@@ -168,6 +168,17 @@ describe("headers of more than 16 KiB", () => {
     }
   });
 
+  it("are not sent back, if they are in the content type", async () => {
+    for (const [type, path] of [
+      ["application/grpc", pet],
+      ["application/connect+json", changes],
+    ] as const) {
+      const headers = { authorization: `Bearer ${tested.key}`, "content-type": `${type}; x=${"a".repeat(60_000)}` };
+      const answer = await tested.http2.send({ method: "POST", path, headers, body: streamed });
+      expect(answer.headers.get("content-type")).toBe(type);
+    }
+  });
+
   it("are more than those of 15 KB", async () => {
     for (const http of [tested.http1, tested.http2]) {
       const headers = { authorization: `Bearer ${tested.key}`, x: "a".repeat(15_000) };
