@@ -60,9 +60,9 @@ export class DatabaseProxy {
    * Ends all connections of clients, and those of the server unless they are to linger. Those that wait for an answer in
    * vain get `last` before.
    */
-  cut({ linger = false, last = Buffer.alloc(0) } = {}): void {
+  cut({ linger = false, last }: { readonly linger?: boolean; readonly last?: Buffer } = {}): void {
     for (const { client, server, isMute } of this.#links) {
-      if (isMute && last.length > 0) {
+      if (isMute && last !== undefined) {
         client.end(last);
       } else {
         client.destroy();
