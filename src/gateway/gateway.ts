@@ -122,7 +122,7 @@ function notFoundCall(
     exchange,
     protocolName: "rest",
     timeoutMs: undefined,
-    read: () => readNotFound(refusal),
+    read: () => readNotFound(refusal ?? exchange.fault),
     async answer(_response, header) {
       // Only OPTIONS gets an answer. Source: RFC 9110, 9.3.7; RFC 5789, 3.1.
       header.set("allow", allow);

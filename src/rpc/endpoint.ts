@@ -239,7 +239,7 @@ export function createNotFoundEndpoint(options: Pick<EndpointOptions, "callInter
 
 /**
  * Reads the message of a request that matches no method: throws `refusal`, or returns an empty message. `refusal` is
- * undefined for OPTIONS, which gets an answer.
+ * undefined for OPTIONS with a valid head, which gets an answer.
  */
 export async function readNotFound(refusal: Error | undefined) {
   if (refusal !== undefined) {

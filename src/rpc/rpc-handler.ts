@@ -100,7 +100,7 @@ function answerOptions(exchange: Exchange, allowed: readonly string[], serving: 
     {
       ...connectProtocol.open(request, notFoundEndpoint.method, format),
       timeoutMs: undefined,
-      read: () => readNotFound(undefined),
+      read: () => readNotFound(exchange.fault),
       async answer(_response, header) {
         header.set("allow", allowed.join(", "));
         return { status: 204, header };

@@ -78,15 +78,16 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
 
 /** Browsers send no key with a preflight. */
 function answerPreflight(exchange: Exchange, cors: Cors, limiter: RateLimiter): Promise<Answer> | undefined {
+  const { fault } = exchange;
   return cors.isPreflight(exchange)
-    ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
+    ? countAnonymous(exchange, limiter, () => (fault ? refuse(exchange, fault) : cors.preflightAnswer(exchange)))
     : undefined;
 }
 
 /** Health, reflection and pages need no key, and are not counted; nor are preflights for them. */
 async function answerPublic(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   const { health, connectServices, site, cors } = options;
-  if (cors?.isPreflight(exchange)) {
+  if (exchange.fault === undefined && cors?.isPreflight(exchange)) {
     return cors.preflightAnswer(exchange);
   }
   if (connectServices.serves(exchange.path)) {

@@ -281,6 +281,27 @@ describe("Host", () => {
     expectErrorBody(await http2.send({ method: "GET", path: "/v1/inventory", headers }), "INVALID_REQUEST");
   });
 
+  it.each(["/v1/inventory", rpcPath("listInventory"), "/grpc.health.v1.Health/Check"])(
+    "may not be missing, bad or double with OPTIONS: %s",
+    async (path) => {
+      for (const lines of ["", "Host: a b\r\n", "Host: a\r\nHost: b\r\n"]) {
+        const head = `OPTIONS ${path} HTTP/1.1\r\n${lines}Authorization: Bearer ${key.key}\r\n\r\n`;
+        expect((await sendRaw(server, head)).status, lines).toBe(400);
+      }
+      const headers = { authorization: `Bearer ${key.key}`, ":authority": "[" };
+      const answer = await http2.send({ method: "OPTIONS", path, headers });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([400, null]);
+    },
+  );
+
+  it.each<[path: string, code: ErrorCode]>([
+    ["/v1/inventory", "INVALID_REQUEST"],
+    ["/v1/nope", "ROUTE_NOT_FOUND"],
+  ])("is judged with the content: OPTIONS of %s is %s", async (path, code) => {
+    const headers = { authorization: `Bearer ${key.key}`, ":authority": "[" };
+    expectErrorBody(await http2.send({ method: "OPTIONS", path, headers }), code);
+  });
+
   it("may not be bad over gRPC", async () => {
     const headers = { ":authority": "[", authorization: `Bearer ${key.key}`, "content-type": "application/grpc" };
     const answer = await http2.send({

@@ -340,6 +340,20 @@ describe("CORS", () => {
   });
 
   it.each([
+    ["of the API", "/v1/inventory/7"],
+    ["of an RPC", rpcPath("updateInventory")],
+    ["of health", "/grpc.health.v1.Health/Check"],
+    ["of a page", "/openapi.json"],
+  ])("refuses a preflight %s with a bad Host", async (_title, path) => {
+    const headers = { origin: page, ...preflight };
+    const good = await http2.send({ method: "OPTIONS", path, headers });
+    const bad = await http2.send({ method: "OPTIONS", path, headers: { ...headers, ":authority": "[" } });
+    expect([good.status, bad.status]).toEqual([204, 400]);
+    expect(bad.headers.get("access-control-allow-origin")).toBe(page);
+    expect(bad.headers.get("x-ratelimit-limit")).toBe(good.headers.get("x-ratelimit-limit"));
+  });
+
+  it.each([
     ["success", () => authorization(), 200],
     ["a refusal", () => ({}), 401],
   ])("lets a page of a named origin read %s and its limits", async (_title, headers, status) => {
