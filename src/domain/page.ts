@@ -61,7 +61,9 @@ export function pageStart(list: ListIdentity, { pageToken }: PageRequest): bigin
 const [maxChanges, usualChanges] = [1_000, 100];
 
 /** Which page of the history a client asks for. */
-export interface ChangePageRequest extends PageRequest, Pick<ChangeQuery, "petIds" | "crossing" | "newestFirst"> {
+export interface ChangePageRequest extends PageRequest, Pick<ChangeQuery, "crossing" | "newestFirst"> {
+  /** Only changes of these pets: empty for all, undefined for none. */
+  readonly petIds: ChangeQuery["petIds"] | undefined;
   /** A cursor: only the changes after it. Undefined for all that are kept. */
   readonly after: string | undefined;
 }
@@ -88,8 +90,13 @@ export async function readChangePage(
   const { lineage } = bounds;
   const pageSize = Math.min(request.pageSize ?? usualChanges, maxChanges);
   const list = identityOf(request, lineage);
+  const range = rangeOf(request, pageStart(list, request), bounds);
+  const { petIds, crossing, newestFirst } = request;
+  if (petIds === undefined) {
+    return { changes: [], lineage, nextPageToken: undefined };
+  }
   // One change more than the page holds tells whether there is a next page.
-  const query = { ...queryOf(request, pageStart(list, request), bounds), limit: pageSize + 1 };
+  const query = { petIds, crossing, newestFirst, ...range, limit: pageSize + 1 };
   const { changes, searchedTo } = await store.listChanges(query);
   const next = changes.length > pageSize ? changes[pageSize - 1]?.revision : searchedTo;
   return {
@@ -100,33 +107,32 @@ export async function readChangePage(
 }
 
 function identityOf({ petIds, crossing, newestFirst, after }: ChangePageRequest, lineage: string): ListIdentity {
-  const filter = [`lineage ${lineage}`, ...petIds.map((petId) => `pet ${petId}`)];
+  const filter = [`lineage ${lineage}`, ...(petIds ?? ["none"]).map((petId) => `pet ${petId}`)];
   filter.push(`crossing ${crossing}`, `after ${after}`, `newest first ${newestFirst}`);
   return { name: "changes", filter };
 }
 
 /** `start` is the revision after which the page begins; undefined for the first one. */
-function queryOf(
-  { petIds, crossing, newestFirst, after }: ChangePageRequest,
+function rangeOf(
+  { newestFirst, after }: ChangePageRequest,
   start: bigint | undefined,
   bounds: HistoryBounds,
-): Omit<ChangeQuery, "limit"> {
+): Pick<ChangeQuery, "after" | "before"> {
   if (start !== undefined && start < 0n) {
     // The check of a token keeps nobody from making one.
     throw invalidPageToken();
   }
-  const filter = { petIds, crossing, newestFirst };
   // A later page of an ascending list begins at its token: the changes after the cursor may be deleted by then.
   const isLaterPage = start !== undefined && !newestFirst;
   const oldest = isLaterPage ? 0n : bounds.oldest;
   const lowest = after === undefined ? bounds.oldest - 1n : parseCursor(after, { ...bounds, oldest });
   if (!isLaterPage) {
-    return { ...filter, after: lowest, before: start };
+    return { after: lowest, before: start };
   }
   if (!isNextKept(start, bounds)) {
     throw cursorExpired();
   }
-  return { ...filter, after: start };
+  return { after: start };
 }
 
 /*

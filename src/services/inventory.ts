@@ -37,13 +37,14 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
     },
 
     async listStockChanges(request) {
-      const { crossing, newestFirst, after, pageSize, pageToken } = request;
-      const petIds = await petsOf(store, request);
-      if (petIds === undefined) {
-        return { changes: [], nextPageToken: "" };
-      }
+      const { pet, petId, crossing, newestFirst, after, pageSize, pageToken } = request;
+      const petIds = petsOf(request);
       const asked = { petIds, crossing, newestFirst, after, pageSize, pageToken: pageToken || undefined };
       const { changes, lineage, nextPageToken = "" } = await readChangePage(store, asked, keptSinceMs());
+      if (pet !== undefined && petId.length > 0) {
+        // The read throws `PET_NOT_FOUND` only for a pet that both filters let through.
+        await Promise.all([pet, ...petId].map((id) => store.getEntry(id)));
+      }
       return { changes: changes.map((change) => changeToMessage(change, lineage)), nextPageToken };
     },
 
@@ -65,18 +66,11 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
   };
 }
 
-/**
- * The pets that both filters let through: empty for all pets, undefined for none. Throws `PET_NOT_FOUND` where both are
- * given. Where one is given, the read of the changes throws it.
- */
-async function petsOf(
-  store: Pick<StockStore, "getEntry">,
-  { pet, petId }: ListStockChangesRequest,
-): Promise<readonly bigint[] | undefined> {
+/** The pets that both filters let through: empty for all pets, undefined for none. */
+function petsOf({ pet, petId }: ListStockChangesRequest): readonly bigint[] | undefined {
   if (pet === undefined || petId.length === 0) {
     return pet === undefined ? petId : [pet];
   }
-  await Promise.all([pet, ...petId].map((id) => store.getEntry(id)));
   return petId.includes(pet) ? [pet] : undefined;
 }
 

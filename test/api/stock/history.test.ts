@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { StockChangeKind } from "../../../gen/petstore/v1/stock_change_pb.ts";
+import { issueCursor } from "../../../src/domain/history.ts";
 import { type Protocol, protocols, rest } from "../../support/clients/protocols.ts";
 import { nextLink } from "../../support/clients/rest.ts";
+import type { ErrorCode } from "../../support/error-codes.ts";
 import { expectErrorBody, expectFailure } from "../../support/expectations.ts";
 import { createHttp1Client } from "../../support/http.ts";
 import type { Input } from "../../support/operations.ts";
@@ -146,6 +148,28 @@ describe.each(protocols)("over $name", (protocol) => {
     for (const after of bad) {
       expectFailure(await stock.call(protocol, "listStockChanges", { after }), "INVALID_REQUEST");
     }
+  });
+
+  it("cursors and page tokens are judged also where the filters exclude each other", async () => {
+    await stock.set(7n, 1n);
+    await stock.set(7n, 2n);
+    const excluding = { pet: 7n, petId: [6n] };
+    const { nextPageToken } = await list(protocol, { pageSize: 1, pet: 7n });
+    const refused: [Query, ErrorCode][] = [
+      [{ after: "garbage" }, "INVALID_REQUEST"],
+      [{ after: issueCursor("0".repeat(12), 1n) }, "CURSOR_EXPIRED"],
+      [{ pageToken: "garbage" }, "INVALID_PAGE_TOKEN"],
+      [{ pageToken: nextPageToken }, "INVALID_PAGE_TOKEN"],
+    ];
+    for (const [query, code] of refused) {
+      expectFailure(await stock.call(protocol, "listStockChanges", { ...excluding, ...query }), code);
+    }
+    const unknown = { pet: 7n, petId: [404n], after: "garbage" };
+    expectFailure(await stock.call(protocol, "listStockChanges", unknown), "INVALID_REQUEST");
+    expect(await list(protocol, { ...excluding, after: await head() })).toMatchObject({
+      changes: [],
+      nextPageToken: "",
+    });
   });
 
   it("a page token belongs to its filter", async () => {
