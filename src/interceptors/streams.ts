@@ -106,7 +106,9 @@ export class KeyStreams implements CallInterceptor {
       return await next(call);
     }
     try {
-      return this.#leavingAtEnd((await next(call)) as StreamCallResponse, call.exchange, leave);
+      const response = (await next(call)) as StreamCallResponse;
+      this.#opened += 1;
+      return this.#leavingAtEnd(response, call.exchange, leave);
     } catch (reason) {
       leave();
       throw reason;
@@ -130,7 +132,6 @@ export class KeyStreams implements CallInterceptor {
     const leaveHere = this.#add(stream, keyId);
     try {
       const place = await this.#takeSharedPlace(keyId);
-      this.#opened += 1;
       return () => {
         leaveHere();
         place?.leave();

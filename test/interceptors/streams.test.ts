@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { createMethodImplSpec } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { storeUnavailable } from "../../src/domain/errors.ts";
+import { scopeMissing, storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
 import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
 import { authInterceptor, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
@@ -48,6 +48,16 @@ it.each<[title: string, take: StreamPlaces["take"], counts: object]>([
   const response = await handle(call).catch(() => undefined);
   await Array.fromAsync((response as StreamCallResponse | undefined)?.message ?? []);
   expect(streams.counts).toMatchObject({ ...counts, open: 0 });
+});
+
+it("a stream that is refused behind its place counts as neither", async () => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const streams = createStreams({ identify: async () => caller });
+  const handle = streams.wrap(() => Promise.reject(scopeMissing("inventory:read")), watchStockChanges);
+  const call = createCall();
+  call.contextValues.set(callerKey, caller);
+  await expect(handle(call)).rejects.toThrow();
+  expect(streams.counts).toMatchObject({ opened: 0, refused: 0, open: 0 });
 });
 
 it("a stream ends whose key was revoked while the store looked it up", async () => {
