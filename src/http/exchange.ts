@@ -84,7 +84,7 @@ export class CallRecord {
   code = "OK";
   /** Whether it is a stream, which lasts for as long as its client likes. */
   isStream = false;
-  /** Whether the server has ended the stream because it stops. */
+  /** Whether the server has ended or refused the stream because it stops. */
   isStopped = false;
   /** The id of the caller's key, if there is a valid one. */
   keyId: string | undefined = undefined;

@@ -126,7 +126,7 @@ export class KeyStreams implements CallInterceptor {
 
   /** Takes the places of a stream. Resolves to a function that gives them back. Rejects if there is none. */
   async #enter(stream: OpenStream, keyId: string): Promise<() => void> {
-    this.#assertHasPlace(keyId);
+    this.#assertHasPlace(stream, keyId);
     // The stream is counted here before the shared places are asked, so that many streams that open at once do not
     // exceed the maximum.
     const leaveHere = this.#add(stream, keyId);
@@ -155,8 +155,9 @@ export class KeyStreams implements CallInterceptor {
     return place;
   }
 
-  #assertHasPlace(keyId: string): void {
+  #assertHasPlace({ call }: OpenStream, keyId: string): void {
     if (this.#options.stopping.aborted) {
+      call.exchange.record.isStopped = true;
       throw serverStopping();
     }
     if ((this.#byKey.get(keyId) ?? 0) >= maxStreamsOfKey) {

@@ -9,6 +9,7 @@ import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
 import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
 import { authInterceptor, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
+import { uncountedRefusal } from "../../src/interceptors/limits.ts";
 import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
 import { Call, type StreamCallResponse } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
@@ -58,6 +59,17 @@ it("a stream that is refused behind its place counts as neither", async () => {
   call.contextValues.set(callerKey, caller);
   await expect(handle(call)).rejects.toThrow();
   expect(streams.counts).toMatchObject({ opened: 0, refused: 0, open: 0 });
+});
+
+it("a stream that is refused because the server stops is no failure of the service", async () => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const streams = createStreams({ identify: async () => caller, stopping: AbortSignal.abort() });
+  const call = createCall();
+  const refuse = async () => Promise.reject(call.contextValues.get(uncountedRefusal));
+  call.contextValues.set(callerKey, caller);
+  await expect(streams.wrap(refuse, watchStockChanges)(call)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(call.exchange.record.isStopped).toBe(true);
+  expect(streams.counts).toMatchObject({ opened: 0, refused: 1, open: 0 });
 });
 
 it("a stream ends whose key was revoked while the store looked it up", async () => {
