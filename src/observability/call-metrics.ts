@@ -120,6 +120,7 @@ const sampleMs = 5_000;
 const sampleCount = 60_000 / sampleMs + 1;
 
 interface Sample {
+  /** By `performance.now()`, which no change of the system's clock moves. */
   readonly atMs: number;
   readonly calls: number;
 }
@@ -127,21 +128,18 @@ interface Sample {
 /** The calls per second over the last minute, or since the start. */
 export class CallRate {
   readonly #calls: () => number;
-  readonly #clock: () => number;
   readonly #samples: Sample[] = [];
   readonly #timer: NodeJS.Timeout;
 
-  /** `clock` is in milliseconds. */
-  constructor(calls: () => number, clock: () => number) {
+  constructor(calls: () => number) {
     this.#calls = calls;
-    this.#clock = clock;
     this.#sample();
     this.#timer = setInterval(() => this.#sample(), sampleMs).unref();
   }
 
   get perSecond(): number {
     const first = this.#samples[0] as Sample;
-    const seconds = Math.max(1, (this.#clock() - first.atMs) / 1_000);
+    const seconds = Math.max(1, (performance.now() - first.atMs) / 1_000);
     return (this.#calls() - first.calls) / seconds;
   }
 
@@ -150,7 +148,7 @@ export class CallRate {
   }
 
   #sample(): void {
-    this.#samples.push({ atMs: this.#clock(), calls: this.#calls() });
+    this.#samples.push({ atMs: performance.now(), calls: this.#calls() });
     if (this.#samples.length > sampleCount) {
       this.#samples.shift();
     }

@@ -53,7 +53,7 @@ export class Observability {
     this.#options = options;
     this.#startedAtMs = clock();
     this.#calls = new CallMetrics(this.#metrics, services);
-    this.#rate = new CallRate(() => this.#calls.total, clock);
+    this.#rate = new CallRate(() => this.#calls.total);
     this.limits = new LimitMetrics(this.#metrics);
     this.sharedLimits = new SharedLimitMetrics(this.#metrics, clock);
     this.commits = new CommitMetrics(this.#metrics);

@@ -84,9 +84,9 @@ describe("a histogram", () => {
 });
 
 it("the rate of calls is that of the last minute", () => {
-  vi.useFakeTimers({ now: 0 });
+  vi.useFakeTimers();
   let calls = 0;
-  const rate = new CallRate(() => calls, Date.now);
+  const rate = new CallRate(() => calls);
   vi.advanceTimersByTime(30_000);
   calls = 300;
   expect(rate.perSecond).toBe(10);
@@ -94,6 +94,11 @@ it("the rate of calls is that of the last minute", () => {
   expect(rate.perSecond).toBe(5);
   vi.advanceTimersByTime(60_000);
   expect(rate.perSecond).toBe(0);
+  calls = 600;
+  for (const setMs of [-3_600_000, 3_600_000]) {
+    vi.setSystemTime(Date.now() + setMs);
+    expect(rate.perSecond, "the system's clock is set").toBe(5);
+  }
   rate.close();
   vi.useRealTimers();
 });
