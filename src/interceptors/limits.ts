@@ -16,7 +16,7 @@ import { isFree } from "./operation.ts";
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
 export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });
 
-/** The refusal of a call that is not charged. An interceptor before this one sets it. */
+/** The refusal of a call that the limits admit, which is not charged. An interceptor before this one sets it. */
 export const uncountedRefusal = createContextKey<DomainError | undefined>(undefined, { description: "refusal" });
 
 /**
@@ -46,16 +46,25 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
       : proceedIfAdmitted(call, decision, next);
   }
 
+  /** A used-up limit or a ban outranks the refusal, and then the call counts towards a ban. */
   function chargeUnlessRefused(call: Call, key: Key, next: CallHandler) {
     const refusal = call.contextValues.get(uncountedRefusal);
-    return refusal === undefined ? charge(call, key, next) : describe(call, key, () => Promise.reject(refusal));
+    if (refusal === undefined) {
+      return charge(call, key, next);
+    }
+    const refuse = () => Promise.reject(refusal);
+    return withLimits(call, key, ({ decision }) =>
+      decision.outcome === "admitted" ? proceedIfAdmitted(call, decision, refuse) : charge(call, key, refuse),
+    );
   }
 
   function describe(call: Call, key: Key, next: CallHandler) {
+    return withLimits(call, key, (limits) => proceedWithLimits(call, limits, next));
+  }
+
+  function withLimits(call: Call, key: Key, proceed: (limits: KeyLimits) => Promise<CallResponse>) {
     const limits = keys.describeNow(key);
-    return limits === undefined
-      ? answered(call, keys.describe(key), (asked) => proceedWithLimits(call, asked, next))
-      : proceedWithLimits(call, limits, next);
+    return limits === undefined ? answered(call, keys.describe(key), proceed) : proceed(limits);
   }
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */

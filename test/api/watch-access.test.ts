@@ -123,6 +123,21 @@ describe.each(watchProtocols)("over $name, a stream", (protocol) => {
     }
   });
 
+  it("past the streams and the limits of its key is refused for the limits, and leads to a ban", async () => {
+    const key = await stock.server.store.mintQuota(32, 100);
+    await Promise.all(Array.from({ length: 32 }, () => watch(bearer(key)).headers));
+    const expectWait = async (code: ErrorCode) => {
+      const stream = watch(bearer(key));
+      const headers = await expectRefusal(stream, code);
+      expect(Number(headers.get("retry-after") ?? stream.metadata.get("retry-after"))).toBeGreaterThan(0);
+    };
+    await expectWait("RATE_LIMIT_EXCEEDED");
+    for (let refusals = 2; refusals < 32; refusals += 1) {
+      await stock.server.call(rest, "listInventory", { pageSize: 1 }, { key: key.key });
+    }
+    await expectWait("API_KEY_BANNED");
+  });
+
   it("is charged when it opens, however long it is, and so is one that is refused for its content or scope", async () => {
     const key = await stock.server.store.mintQuota(100, 1_000);
     const stream = watch(bearer(key));
