@@ -11,6 +11,9 @@ const leaseMs = 20_000;
 /** How often places are renewed, in milliseconds. Several attempts in a row may fail. */
 const keepIntervalMs = 5_000;
 
+/** How many places that were left are kept for a Valkey that is away: as many streams as a server may have open. */
+const mostLeft = 8_192;
+
 /** The places for streams of keys, which Valkey keeps for all servers. */
 export class SharedStreamPlaces {
   readonly #counting: Counting;
@@ -18,6 +21,8 @@ export class SharedStreamPlaces {
   readonly #server = randomUUID();
   /** The names of this server's streams, by the id of their key. */
   readonly #held = new Map<string, Set<string>>();
+  /** The calls that give places back and that Valkey has not answered. Each has the time at which its lease is over. */
+  readonly #left = new Map<ScriptCall, number>();
   readonly #keepTimer: NodeJS.Timeout;
   #taken = 0;
 
@@ -72,28 +77,40 @@ export class SharedStreamPlaces {
       this.#held.delete(keyId);
     }
     const { scripts } = this.#counting;
-    this.#tell([{ script: scripts.leavePlace, key: placesName(keyId), args: [name] }]);
+    const call = { script: scripts.leavePlace, key: placesName(keyId), args: [name] };
+    if (this.#left.size < mostLeft) {
+      this.#left.set(call, performance.now() + leaseMs);
+    }
+    this.#tell([call]);
   }
 
+  /** Renews the places of open streams. Gives back again those whose giving back was not answered. */
   #keepAll(): void {
     const { scripts } = this.#counting;
-    this.#tell(
-      [...this.#held].map(([keyId, names]) => ({
-        script: scripts.keepPlaces,
-        key: placesName(keyId),
-        args: [leaseMs, ...names],
-      })),
-    );
+    const nowMs = performance.now();
+    for (const [call, endsAtMs] of this.#left) {
+      if (endsAtMs <= nowMs) {
+        this.#left.delete(call);
+      }
+    }
+    const kept = [...this.#held].map(([keyId, names]) => ({
+      script: scripts.keepPlaces,
+      key: placesName(keyId),
+      args: [leaseMs, ...names],
+    }));
+    this.#tell([...kept, ...this.#left.keys()]);
   }
 
-  /**
-   * Sends calls, and ignores failures. A lost `leavePlace` is made good by the end of the lease, and a lost
-   * `keepPlaces` by the next one.
-   */
+  /** Sends calls, and ignores failures: `#keepAll` sends them again, or the lease of the place ends. */
   #tell(calls: readonly ScriptCall[]): void {
     const { link } = this.#counting;
     if (calls.length > 0 && link.isConnected) {
-      link.run(calls).catch(() => {});
+      const forget = () => {
+        for (const call of calls) {
+          this.#left.delete(call);
+        }
+      };
+      link.run(calls).then(forget, () => {});
     }
   }
 }

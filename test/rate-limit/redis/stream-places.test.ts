@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { StreamPlace } from "../../../src/interceptors/streams.ts";
 import type { ScriptCall } from "../../../src/rate-limit/redis/connection.ts";
@@ -124,6 +125,19 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
     expect(await redis.client.zcard(name)).toBe(3);
   });
 
+  it("are free within two seconds of Valkey's return when they were left while it was away", async () => {
+    const [one] = await openLimits(1);
+    const { id } = freshKey(1);
+    const places = await takeMany(one, id, most);
+    const name = `petstore:{${id}}:streams`;
+    redis.hang();
+    await one.disconnected();
+    places[0]?.leave();
+    redis.resume();
+    await one.connected();
+    await until(async () => (await redis.client.zcard(name)) === most - 1, 2_000);
+  });
+
   it("are told again to a Valkey that was restarted empty, and granted while it is away", async () => {
     const own = await RedisServer.start();
     const limits = await TestLimits.open(own.url);
@@ -138,7 +152,8 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
   });
 });
 
-it("a Valkey that is back is told the places at once", async () => {
+/** A Valkey that keeps what it is asked, while it is there. */
+function createValkey() {
   const scripts = createScripts();
   const calls: ScriptCall[] = [];
   let connected = () => {};
@@ -148,17 +163,47 @@ it("a Valkey that is back is told the places at once", async () => {
       connected = listener;
     },
     async run(asked: readonly ScriptCall[]) {
+      if (!link.isConnected) {
+        throw new Error("Valkey is away");
+      }
       calls.push(...asked);
       return [1];
     },
   };
   const places = new SharedStreamPlaces({ link, scripts } as unknown as Counting);
+  return {
+    scripts,
+    calls,
+    link,
+    places,
+    comeBack: () => {
+      link.isConnected = true;
+      connected();
+    },
+  };
+}
+
+it("a Valkey that is back is told the places at once", async () => {
+  const { scripts, calls, places, comeBack } = createValkey();
   await places.take("key_a", most);
   await places.take("key_a", most);
   const names = calls.map(({ args }) => args[0]);
-  connected();
+  comeBack();
   places.close();
   expect(calls.slice(2)).toEqual([
     { script: scripts.keepPlaces, key: calls[0]?.key, args: [expect.any(Number), ...names] },
   ]);
+});
+
+it("a Valkey that is back is told once which places were left while it was away", async () => {
+  const { scripts, calls, link, places, comeBack } = createValkey();
+  const place = await places.take("key_a", most);
+  const [taken] = calls;
+  link.isConnected = false;
+  place?.leave();
+  comeBack();
+  await setImmediate();
+  comeBack();
+  places.close();
+  expect(calls.slice(1)).toEqual([{ script: scripts.leavePlace, key: taken?.key, args: [taken?.args[0]] }]);
 });
