@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { CsvError, type Info, type Options, type Parser, parse } from "csv-parse";
 import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
 import { countNewlines } from "./utf8.ts";
@@ -7,19 +5,27 @@ import { countNewlines } from "./utf8.ts";
 /** Reads the rows of a CSV file (RFC 4180), including the header. Empty lines are skipped. Throws `RecordError`. */
 export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Located<string[]>, void, undefined> {
   const lines = new RowLines();
-  const parser = createParser(lines);
-  // The pipeline destroys the parser when it fails, so the loop below sees the same error.
-  pipeline(Readable.from(texts), parser).catch(() => undefined);
+  const rows: Located<string[]>[] = [];
+  const parser = createParser(lines, rows);
   try {
-    for await (const row of parser) {
-      yield row as Located<string[]>;
+    // A pipeline would end `texts` only after an error is thrown, and the progress bar with it.
+    for await (const text of texts) {
+      await settled((done) => parser.write(text, done));
+      yield* rows.splice(0);
     }
+    await settled((done) => parser.end(done));
   } catch (error) {
     if (!(error instanceof CsvError)) {
       throw error;
     }
+    yield* rows;
     throw new RecordError(lines.current(parser.info), messages[error.code] ?? "this is not valid CSV");
   }
+  yield* rows;
+}
+
+function settled(use: (done: (error?: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => use((error) => (error ? reject(error) : resolve())));
 }
 
 const quotable = /[",\r\n]/;
@@ -47,21 +53,22 @@ class RowLines {
   }
 }
 
-function createParser(lines: RowLines): Parser {
-  const options: Options<Located<string[]>, string[]> = {
+/** Creates a parser that adds the rows of each written text to `rows`. */
+function createParser(lines: RowLines, rows: Located<string[]>[]): Parser {
+  const options: Options<never, string[]> = {
     record_delimiter: ["\r\n", "\n"],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: maxRecordLength,
-    // csv-parse drops its buffered rows when it fails. Only this callback sees every row.
+    // As a stream, csv-parse drops its buffered rows when it fails. So it gets none: only this callback has every row.
     on_record: (cells, info) => {
-      const line = lines.current(info);
+      rows.push({ line: lines.current(info), value: cells });
       lines.advance(cells);
-      return { line, value: cells };
+      return null;
     },
   };
-  // The types of csv-parse allow `on_record` to return something other than a row only for named columns.
-  return parse(options as unknown as Options);
+  // Errors reach the callbacks of the writes.
+  return parse(options).on("error", () => {});
 }
 
 const messages: Partial<Record<string, string>> = {

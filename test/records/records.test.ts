@@ -131,6 +131,11 @@ describe("CSV", () => {
       "2: a closing quote must be followed by a comma or the end of the line",
     ],
     [
+      "refuses the first bad row",
+      `${header}7,Rex,dog,,,lost,3\n8,"Re"x,,,,sold,3\n`,
+      '2: status: must be one of available, pending, sold, not "lost"',
+    ],
+    [
       "refuses what is not UTF-8",
       Buffer.concat([Buffer.from(`${header}7,é,,,,sold,3\n8,`), Buffer.from([0xe9]), Buffer.from(",,,,sold,3\n")]),
       "3: the text is not UTF-8",

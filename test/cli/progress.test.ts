@@ -1,0 +1,38 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { createFolder } from "../support/folder.ts";
+import { isInstalled } from "../support/installed.ts";
+import { projectRoot } from "../support/petstore.ts";
+
+const header = "id,name,category,photoUrls,tags,status,quantity\n";
+
+/** Rows of pets, more than a read of a file returns. */
+const rows = Array.from({ length: 5_000 }, (_, id) => `${id},Rex,dog,,,available,1\n`).join("");
+
+/** Runs `petstore …` in a shell on a terminal. Returns what the terminal is sent. */
+async function onTerminal(args: string, cwd: string): Promise<string> {
+  const command = `"${process.execPath}" "${join(projectRoot, "src/main.ts")}" ${args}`;
+  const script = promisify(execFile)("script", ["-qefc", command, "/dev/null"], {
+    cwd,
+    env: { ...process.env, TERM: "xterm" },
+  });
+  return (await script.catch((error: { stdout: string }) => error)).stdout;
+}
+
+describe.skipIf(!isInstalled("script"))("the progress bar on a terminal (skipped without script)", () => {
+  it.for<[what: string, file: string, content: string, message: string]>([
+    ["a wrong quote", "pets.csv", `${header}7,"Rex"x,,,,sold,1\n`, "2: a closing quote must be"],
+    ["a wrong cell", "pets.csv", `${header}${rows}5000,Rex,,,,lost,1\n${rows}`, "5002: status: must be"],
+    ["a wrong line", "pets.jsonl", "\n[]\n", "2: must be an object"],
+    ["a wrong element", "pets.json", "[\n[]]\n", "2: must be an object"],
+  ])("is gone before the message: %s of %s", async ([, file, content, message]) => {
+    const cwd = createFolder();
+    writeFileSync(join(cwd, file), content);
+    const [bar, rest] = (await onTerminal(`import ${file}`, cwd)).split("petstore: ");
+    expect(bar).toContain("checking [");
+    expect(rest).toMatch(new RegExp(`^${file}:${message}[^\x1b]*$`));
+  });
+});
