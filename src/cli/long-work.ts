@@ -104,5 +104,7 @@ function createBar(label: string): SingleBar {
     barCompleteChar: "#",
     barIncompleteChar: ".",
     clearOnComplete: true,
+    // Otherwise the bar turns off the wrapping of lines, and a signal that ends the process leaves it off.
+    linewrap: true,
   });
 }

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createFolder } from "../support/folder.ts";
 import { isInstalled } from "../support/installed.ts";
-import { projectRoot } from "../support/petstore.ts";
+import { petstore, projectRoot } from "../support/petstore.ts";
 
 const header = "id,name,category,photoUrls,tags,status,quantity\n";
 
@@ -22,6 +22,14 @@ async function onTerminal(args: string, cwd: string): Promise<string> {
   return (await script.catch((error: { stdout: string }) => error)).stdout;
 }
 
+/** Creates a folder with a store, and a backup of it. */
+async function createStore(): Promise<string> {
+  const cwd = createFolder();
+  await petstore(["import", "-", "--format", "csv"], { cwd, input: `${header}${rows}` });
+  await petstore(["backup", "backup.db"], { cwd });
+  return cwd;
+}
+
 describe.skipIf(!isInstalled("script"))("the progress bar on a terminal (skipped without script)", () => {
   it.for<[what: string, file: string, content: string, message: string]>([
     ["a wrong quote", "pets.csv", `${header}7,"Rex"x,,,,sold,1\n`, "2: a closing quote must be"],
@@ -34,5 +42,17 @@ describe.skipIf(!isInstalled("script"))("the progress bar on a terminal (skipped
     const [bar, rest] = (await onTerminal(`import ${file}`, cwd)).split("petstore: ");
     expect(bar).toContain("checking [");
     expect(rest).toMatch(new RegExp(`^${file}:${message}[^\x1b]*$`));
+  });
+
+  it.for([
+    "backup copy.db",
+    "restore backup.db",
+    "check",
+    "export > pets.csv",
+    "copy --from sqlite:backup.db --to sqlite:copy.db",
+  ])("is shown, and leaves the wrapping of lines alone: petstore %s", async (args) => {
+    const sent = await onTerminal(args, await createStore());
+    expect(sent).toMatch(/(backing up|restoring|checking|exporting|copying) \[[#.]+\] \d+ %/);
+    expect(sent).not.toContain("\x1b[?7");
   });
 });

@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { recordBackup } from "../../../src/cli/commands/maintenance.ts";
 import { storeUnavailable } from "../../../src/domain/errors.ts";
 import { createFolder } from "../../support/folder.ts";
-import { petstore, projectRoot, startPetstore } from "../../support/petstore.ts";
+import { petstore, startPetstore } from "../../support/petstore.ts";
 
 const pet = (quantity: number) =>
   `{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":${quantity}}`;
@@ -110,22 +108,6 @@ it.for([[], ["--quick"]])("says whether the store is sound: petstore check %s", 
     stdout: "the index orders_by_status is missing\npet 7: its photoUrls and tags must be lists of texts\n",
     stderr: "petstore: data/petstore.db has 2 faults\n",
   });
-});
-
-it.for([
-  "backup copy.db",
-  "restore backup.db",
-  "check",
-  "export > pets.csv",
-  "copy --from sqlite:backup.db --to sqlite:copy.db",
-])("shows its progress on a terminal: petstore %s", async (args) => {
-  const cwd = await createStore();
-  const command = `${process.execPath} ${join(projectRoot, "src/main.ts")} ${args}`;
-  const { stdout } = await promisify(execFile)("script", ["-qefc", command, "/dev/null"], {
-    cwd,
-    env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
-  });
-  expect(stdout).toMatch(/(backing up|restoring|checking|exporting|copying) \[[#.]+\] \d+ %/);
 });
 
 it("warns when the store cannot record its backup", async () => {
