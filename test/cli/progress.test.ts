@@ -55,4 +55,10 @@ describe.skipIf(!isInstalled("script"))("the progress bar on a terminal (skipped
     expect(sent).toMatch(/(backing up|restoring|checking|exporting|copying) \[[#.]+\] \d+ %/);
     expect(sent).not.toContain("\x1b[?7");
   });
+
+  it("is not drawn over what a program prints that reads an export", async () => {
+    const cwd = await createStore();
+    const lines = (await onTerminal("export --format jsonl | tail -n 1", cwd)).split("\r\n");
+    expect(lines).toEqual([expect.stringMatching(/^\{"id":4999,.*\}$/), ""]);
+  });
 });

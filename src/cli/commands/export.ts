@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
@@ -28,9 +29,12 @@ interface ExportOptions {
   readonly orders?: true;
 }
 
-/** Shows a progress bar unless stdout is a terminal, where the rows themselves show the progress. */
+/**
+ * Shows a progress bar where stdout is a file. On a terminal the rows themselves show the progress. The reader of a pipe
+ * may print to the same terminal.
+ */
 async function exportAll(store: Store, options: ExportOptions): Promise<void> {
-  if (process.stdout.isTTY) {
+  if (!fstatSync(process.stdout.fd).isFile()) {
     return print(exportChunks(store, options));
   }
   const total = await (options.orders === undefined ? store.countPets() : store.countOrders());
