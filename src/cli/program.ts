@@ -8,6 +8,7 @@ import { applySettingsFile, chooseStore, sourceOf } from "./settings/resolve.ts"
 import { createOption, flagOf, variableOf } from "./settings/settings.ts";
 import { fileName } from "./settings/value-type.ts";
 import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
+import { writeWhole } from "./whole-output.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 
@@ -29,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 
 /** Runs the command that the arguments name, and returns the exit code. Failures are written to stderr. */
 export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
+  writeWhole(process.stdout);
   process.stdout.on("error", exitOnWriteError);
   // When stderr fails, the exit code still tells the outcome.
   process.stderr.on("error", () => {});

@@ -85,6 +85,22 @@ describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
   ])("fails in one line: petstore %s", async ([args, line, blocks]) => {
     await check({ args, line, by: withBlocks(blocks) });
   });
+
+  it.for(["export", "export --format jsonl", "history --last 1000 --json"])(
+    "does not take a part of its output for all: petstore %s",
+    async (line) => {
+      const args = line.split(" ");
+      const cwd = createFolder();
+      cpSync(original, cwd, { recursive: true });
+      const { stdout } = await petstore(args, { cwd });
+      const blocks = Math.floor((Buffer.byteLength(stdout) - 1) / 512);
+      const by = ["sh", "-c", `ulimit -f ${blocks}; exec "$0" "$@" >output`];
+
+      const { code, stderr } = await petstore(args, { cwd, by });
+
+      expect({ code, stderr }).toEqual({ code: 1, stderr: "petstore: cannot write to stdout: file too large\n" });
+    },
+  );
 });
 
 /** Makes root obey the modes of files, as other users do. */
