@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, createReadStream, fstatSync, openSync, type Stats, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
-import { addAbortSignal } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { RecordChange } from "../domain/import.ts";
 import { RecordError } from "../records/record-error.ts";
@@ -23,34 +23,31 @@ export interface RecordFile<T extends { readonly id: bigint }> {
   readonly format: RecordFormat<T>;
   /**
    * Reads the records, with a progress bar. They can be read again after they were read to the end. Throws a `Failure`
-   * that names the file and the line of a bad record.
+   * that names the file and the line of a bad record. Once `interrupted` has aborted, reading throws an `AbortError`,
+   * even behind the last record.
    */
-  read(label: string): AsyncIterable<RecordChange<T>>;
+  read(label: string, interrupted: AbortSignal): AsyncIterable<RecordChange<T>>;
   /** A failure that names the file and the line of a record that was read. */
   failureAt(id: bigint, message: string): Failure;
 }
 
 /**
  * Opens a file, or stdin for `-`. The default format is that of the file's extension; for stdin it is JSON Lines. Throws
- * a `Failure` for a file that cannot be read, or an unknown extension. Once `interrupted` has aborted, reading throws an
- * `AbortError`, even behind the last record.
+ * a `Failure` for a file that cannot be read, or an unknown extension.
  */
 export function openRecordFile<T extends { readonly id: bigint }>(
   path: string,
   format: RecordFormat<T>,
-  {
-    format: statedFormat,
-    interrupted,
-  }: { readonly format?: FileFormat | undefined; readonly interrupted: AbortSignal },
+  statedFormat: FileFormat | undefined,
 ): RecordFile<T> {
   const fileFormat = statedFormat ?? defaultFormat(path);
   const hint = path === "-" && statedFormat === undefined ? "; without --format, stdin is read as JSON Lines" : "";
-  const { name, source } = path === "-" ? standardInput(interrupted) : fileInput(path, interrupted);
+  const { name, source } = path === "-" ? standardInput() : fileInput(path);
   let firstLines = new FirstLines();
   return {
     format,
-    read: (label) => {
-      const chunks = showProgress(source.read(), { label, totalBytes: source.totalBytes });
+    read: (label, interrupted) => {
+      const chunks = showProgress(source.read(interrupted), { label, totalBytes: source.totalBytes });
       firstLines = new FirstLines();
       const records = readRecords(chunks, fileFormat, format, firstLines);
       return withFailures(untilInterrupted(records, interrupted), { name, hint });
@@ -72,7 +69,7 @@ async function* untilInterrupted<T>(records: AsyncIterable<T>, interrupted: Abor
 /** Bytes that can be read several times. */
 interface Source {
   readonly totalBytes: number | undefined;
-  read(): AsyncIterable<Uint8Array>;
+  read(interrupted: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 interface Input {
@@ -81,36 +78,35 @@ interface Input {
   readonly source: Source;
 }
 
-function standardInput(interrupted: AbortSignal): Input {
-  const source = readOnce(addAbortSignal(interrupted, process.stdin), fstatSync(process.stdin.fd));
-  return { name: "stdin", source };
+function standardInput(): Input {
+  return { name: "stdin", source: readOnce(process.stdin, fstatSync(process.stdin.fd)) };
 }
 
-function fileInput(path: string, signal: AbortSignal): Input {
+function fileInput(path: string): Input {
   const fd = open(path);
   const stats = fstatSync(fd);
   if (stats.isDirectory()) {
     throw new Failure(`cannot read ${path}: it is a folder`);
   }
-  const options = { fd, autoClose: false, signal };
+  const options = { fd, autoClose: false };
   // A named pipe can be read only once.
-  const source = stats.isFile()
-    ? { totalBytes: stats.size, read: () => createReadStream(path, { ...options, start: 0 }) }
+  const source: Source = stats.isFile()
+    ? { totalBytes: stats.size, read: (signal) => createReadStream(path, { ...options, start: 0, signal }) }
     : readOnce(createReadStream(path, options), stats);
   return { name: path, source };
 }
 
 /** A source for bytes that the system gives only once. The first read keeps a copy for later ones. */
-function readOnce(chunks: AsyncIterable<Uint8Array>, stats: Stats): Source {
+function readOnce(stream: Readable, stats: Stats): Source {
   let spool: Spool | undefined;
   return {
     totalBytes: stats.isFile() ? stats.size : undefined,
-    read: () => {
+    read: (interrupted) => {
       if (spool !== undefined) {
         return spool.replay();
       }
       spool = new Spool();
-      return spool.record(chunks);
+      return spool.record(addAbortSignal(interrupted, stream));
     },
   };
 }

@@ -1,11 +1,13 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createPet } from "../storage/samples.ts";
 import { until } from "../support/deadline.ts";
 import { createFolder } from "../support/folder.ts";
-import { startPetstore } from "../support/petstore.ts";
+import { type Running, startPetstore } from "../support/petstore.ts";
 
 /** Creates a folder with a store of some 60 MB, whose copy takes a while, and a backup of it. */
 async function createStore(): Promise<string> {
@@ -51,6 +53,23 @@ it.for<[signal: NodeJS.Signals, code: number]>([
   expect(await command.end(signal)).toBe(code);
   expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing imported\n`);
   expect(namesIn(cwd)).toEqual([]);
+});
+
+describe.skipIf(process.platform === "win32")("an import from named pipes", () => {
+  /** Starts an import of `pets.csv`. Opens this pipe for writing, which waits until the import has opened it. */
+  async function startImport(cwd: string, ...args: string[]): Promise<[command: Running, pets: FileHandle]> {
+    execFileSync("mkfifo", ["pets.csv", "orders.csv"], { cwd });
+    const command = startPetstore(["import", "pets.csv", ...args], { cwd });
+    return [command, await open(join(cwd, "pets.csv"), "w")];
+  }
+
+  it("is ended by a signal while a pipe has no writer", async () => {
+    const cwd = createFolder();
+    const [command, pets] = await startImport(cwd, "--orders", "orders.csv");
+    expect(await command.end("SIGTERM")).toBe("SIGTERM");
+    await pets.close();
+    expect(namesIn(cwd).sort()).toEqual(["orders.csv", "pets.csv"]);
+  });
 });
 
 it("does not say that nothing has changed when an import ends that has made its store", async () => {

@@ -27,10 +27,9 @@ export function addImport(program: Command): void {
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<ImportOptions>();
-      await interruptibly(
-        (_guard, interrupted) => importFiles(options, openFiles(pets, options, interrupted)),
-        "nothing imported",
-      );
+      // Opening a named pipe blocks until it has a writer. No listener could run meanwhile.
+      const files = openFiles(pets, options);
+      await interruptibly((_guard, interrupted) => importFiles(options, files, interrupted), "nothing imported");
     });
 }
 
@@ -46,8 +45,7 @@ interface Files {
   readonly orders: RecordFile<Order> | undefined;
 }
 
-function openFiles(pets: string | undefined, options: ImportOptions, interrupted: AbortSignal): Files {
-  const { orders, format } = options;
+function openFiles(pets: string | undefined, { orders, format }: ImportOptions): Files {
   if (pets === undefined && orders === undefined) {
     throw usageFailure("name a file of pets, or --orders FILE");
   }
@@ -55,13 +53,14 @@ function openFiles(pets: string | undefined, options: ImportOptions, interrupted
     throw usageFailure("pets and orders cannot both come from stdin");
   }
   return {
-    pets: pets === undefined ? undefined : openRecordFile(pets, petRecord, { format, interrupted }),
-    orders: orders === undefined ? undefined : openRecordFile(orders, orderRecord, { format, interrupted }),
+    pets: pets === undefined ? undefined : openRecordFile(pets, petRecord, format),
+    orders: orders === undefined ? undefined : openRecordFile(orders, orderRecord, format),
   };
 }
 
-async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise<void> {
-  const result = await runImport(db, files, dryRun === true).catch((error: unknown) => {
+async function importFiles(options: ImportOptions, files: Files, interrupted: AbortSignal): Promise<void> {
+  const { dryRun } = options;
+  const result = await runImport(options, files, interrupted).catch((error: unknown) => {
     throw error instanceof UnknownRecordError ? unknownRecordFailure(error, files) : error;
   });
   for (const kind of ["pets", "orders"] as const) {
@@ -76,10 +75,13 @@ async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise
  * Reads the files several times: the store is opened, created or migrated only once the import is known to succeed. If
  * it is interrupted after that, the new or migrated store stays, without the records.
  */
-async function runImport(db: string, files: Files, isDryRun: boolean): Promise<ImportResult> {
-  const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
-  const read = (action: string) => ({ pets: files.pets?.read(action), orders: files.orders?.read(action) });
-  if (isDryRun) {
+async function runImport({ db, dryRun }: ImportOptions, files: Files, interrupted: AbortSignal): Promise<ImportResult> {
+  const areWhole = [await checkRecords(files.pets, interrupted), await checkRecords(files.orders, interrupted)];
+  const read = (action: string) => ({
+    pets: files.pets?.read(action, interrupted),
+    orders: files.orders?.read(action, interrupted),
+  });
+  if (dryRun) {
     return previewImport(db, read("importing"));
   }
   if (areWhole.includes(false)) {
@@ -94,9 +96,12 @@ function importInto(db: string, imports: Imports): Promise<ImportResult> {
 }
 
 /** Reads all records. Returns whether all of them have all fields. Throws a `Failure` for a bad one. */
-async function checkRecords<T extends { readonly id: bigint }>(file: RecordFile<T> | undefined): Promise<boolean> {
+async function checkRecords<T extends { readonly id: bigint }>(
+  file: RecordFile<T> | undefined,
+  interrupted: AbortSignal,
+): Promise<boolean> {
   let areWhole = true;
-  for await (const record of file?.read("checking") ?? []) {
+  for await (const record of file?.read("checking", interrupted) ?? []) {
     areWhole &&= file === undefined || isWhole(file.format, record);
   }
   return areWhole;
