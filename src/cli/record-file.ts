@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync, createReadStream, fstatSync, openSync, type Stats, unlinkSync } from "node:fs";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -79,7 +80,7 @@ interface Input {
 }
 
 function standardInput(): Input {
-  return { name: "stdin", source: readOnce(process.stdin, fstatSync(process.stdin.fd)) };
+  return { name: "stdin", source: readOnce(() => process.stdin, fstatSync(process.stdin.fd)) };
 }
 
 function fileInput(path: string): Input {
@@ -89,15 +90,19 @@ function fileInput(path: string): Input {
     throw new Failure(`cannot read ${path}: it is a folder`);
   }
   const options = { fd, autoClose: false };
-  // A named pipe can be read only once.
   const source: Source = stats.isFile()
     ? { totalBytes: stats.size, read: (signal) => createReadStream(path, { ...options, start: 0, signal }) }
-    : readOnce(createReadStream(path, options), stats);
+    : readOnce(() => (stats.isFIFO() ? readPipe(fd) : createReadStream(path, options)), stats);
   return { name: path, source };
 }
 
+/** Reads a named pipe. A file's stream that is aborted would still wait for a silent writer. */
+function readPipe(fd: number): Readable {
+  return new Socket({ fd, writable: false });
+}
+
 /** A source for bytes that the system gives only once. The first read keeps a copy for later ones. */
-function readOnce(stream: Readable, stats: Stats): Source {
+function readOnce(createStream: () => Readable, stats: Stats): Source {
   let spool: Spool | undefined;
   return {
     totalBytes: stats.isFile() ? stats.size : undefined,
@@ -106,7 +111,7 @@ function readOnce(stream: Readable, stats: Stats): Source {
         return spool.replay();
       }
       spool = new Spool();
-      return spool.record(addAbortSignal(interrupted, stream));
+      return spool.record(addAbortSignal(interrupted, createStream()));
     },
   };
 }

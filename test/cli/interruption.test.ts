@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { constants, readdirSync, writeFileSync } from "node:fs";
+import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -68,6 +68,22 @@ describe.skipIf(process.platform === "win32")("an import from named pipes", () =
     const [command, pets] = await startImport(cwd, "--orders", "orders.csv");
     expect(await command.end("SIGTERM")).toBe("SIGTERM");
     await pets.close();
+    expect(namesIn(cwd).sort()).toEqual(["orders.csv", "pets.csv"]);
+  });
+
+  it.for<[signal: NodeJS.Signals, code: number]>([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ])("imports nothing when it is ended by %s while a writer is silent", async ([signal, code]) => {
+    const cwd = createFolder();
+    const [command, pets] = await startImport(cwd);
+    // More than a pipe holds.
+    await pets.writeFile(`id,name,category,photoUrls,tags,status,quantity\n${"\n".repeat(4_000_000)}`);
+    const emptied = readFile(join(cwd, "pets.csv"), { flag: constants.O_RDONLY | constants.O_NONBLOCK });
+    await expect(emptied).rejects.toThrow("EAGAIN");
+    expect(await command.end(signal)).toBe(code);
+    await pets.close();
+    expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing imported\n`);
     expect(namesIn(cwd).sort()).toEqual(["orders.csv", "pets.csv"]);
   });
 });

@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
@@ -77,6 +79,18 @@ describe("import and export", () => {
     expect(stdout).toBe("imported 20000 pets: 20000 created\n");
     expect(await exported(cwd, "--format", "jsonl")).toBe(lines);
     expect(readdirSync(temp)).toEqual([]);
+  });
+
+  it.skipIf(process.platform === "win32")("take pets and orders from named pipes", async () => {
+    const cwd = createFolder();
+    execFileSync("mkfifo", ["pets.csv", "orders.csv"], { cwd });
+    const [{ stdout }] = await Promise.all([
+      petstore(["import", "pets.csv", "--orders", "orders.csv"], { cwd }),
+      writeFile(join(cwd, "pets.csv"), `${petColumns}${manyRows}`),
+      writeFile(join(cwd, "orders.csv"), orders),
+    ]);
+    expect(stdout).toBe("imported 39999 pets: 39999 created\nimported 1 order: 1 created\n");
+    expect(await exported(cwd, "--orders")).toBe(orders);
   });
 
   it("write only the header for an empty store", async () => {
