@@ -11,15 +11,16 @@ import type { Writable } from "node:stream";
  * When mended: delete this file.
  */
 
-/** Has a stream write all of each chunk, or fail, if it writes to a file. */
-export function writeWhole(stream: Writable & { readonly fd: number }): void {
-  if (!fstatSync(stream.fd).isFile()) {
+/** Has a stream write all of each chunk, or fail, if it writes to a file. The one of a worker thread has no `fd`. */
+export function writeWhole(stream: Writable & { readonly fd?: number | undefined }): void {
+  const { fd } = stream;
+  if (fd === undefined || !fstatSync(fd).isFile()) {
     return;
   }
   stream._write = (chunk: Uint8Array, _encoding, done) => {
     try {
       for (let written = 0; written < chunk.length; ) {
-        written += writeSync(stream.fd, chunk, written);
+        written += writeSync(fd, chunk, written);
       }
     } catch (error) {
       done(error as Error);
