@@ -34,7 +34,7 @@ interface ExportOptions {
  * may print to the same terminal.
  */
 async function exportAll(store: Store, options: ExportOptions): Promise<void> {
-  if (!fstatSync(process.stdout.fd).isFile()) {
+  if (!fstatSync(1).isFile()) {
     return print(exportChunks(store, options));
   }
   const total = await (options.orders === undefined ? store.countPets() : store.countOrders());
