@@ -70,7 +70,7 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       const { method } = routes.get(exchange.path) ?? options.notFoundEndpoint;
       exchange.record.protocol = protocol.name;
       // The answer has the type of the request, which may be one of the headers that are too large.
-      const contentType = request.contentType?.replace(/;.*/s, "");
+      const contentType = request.contentType?.replace(/;.*/s, "").trimEnd();
       const call = protocol.open({ ...request, contentType }, method, serving.format);
       return call.fail(toError(reason, exchange), new HeaderList(), new HeaderList());
     },

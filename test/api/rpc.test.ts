@@ -173,7 +173,7 @@ describe("headers of more than 16 KiB", () => {
       ["application/grpc", pet],
       ["application/connect+json", changes],
     ] as const) {
-      const headers = { authorization: `Bearer ${tested.key}`, "content-type": `${type}; x=${"a".repeat(60_000)}` };
+      const headers = { authorization: `Bearer ${tested.key}`, "content-type": `${type} ; x=${"a".repeat(60_000)}` };
       const answer = await tested.http2.send({ method: "POST", path, headers, body: streamed });
       expect(answer.headers.get("content-type")).toBe(type);
     }
