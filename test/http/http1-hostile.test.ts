@@ -313,6 +313,15 @@ describe("a client that is refused before its body has come", () => {
     await until(async () => other.received() !== "", 1_000);
   }
 
+  /** Expects that a client whose answer has just come is cut off after a second. */
+  async function expectSecond(client: Client): Promise<void> {
+    vi.advanceTimersByTime(900);
+    await send(client, "");
+    expect(client.socket.closed).toBe(false);
+    vi.advanceTimersByTime(100);
+    await client.closed;
+  }
+
   it("may send the rest slowly, and goes on to use its connection", async () => {
     const client = await sendHalf();
     for (let sent = 0; sent < 5; sent++) {
@@ -351,11 +360,7 @@ describe("a client that is refused before its body has come", () => {
     const client = await open();
     client.socket.write(head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"));
     await until(async () => client.received() !== "", 1_000);
-    vi.advanceTimersByTime(900);
-    await send(client, "");
-    expect(client.socket.closed).toBe(false);
-    vi.advanceTimersByTime(100);
-    await client.closed;
+    await expectSecond(client);
   });
 
   it("has a second left, if the answer comes after that time", async () => {
@@ -364,11 +369,7 @@ describe("a client that is refused before its body has come", () => {
       await exchange.respond({ status: 401, header: new HeaderList() });
     };
     const client = await sendHalf();
-    vi.advanceTimersByTime(900);
-    await send(client, "x");
-    expect(client.socket.closed).toBe(false);
-    vi.advanceTimersByTime(100);
-    await client.closed;
+    await expectSecond(client);
   });
 });
 
