@@ -1,36 +1,15 @@
 import { once } from "node:events";
 import { performance } from "node:perf_hooks";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
-import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
-import { clusterPort, reserveDatabase } from "../support/postgres/databases.ts";
 import { postgresPrograms } from "../support/postgres/programs.ts";
-import { DatabaseProxy } from "../support/postgres/proxy.ts";
+import { serveBehindProxy } from "../support/postgres/proxied-server.ts";
 import { openSocket } from "../support/raw.ts";
 import { report } from "../support/report.ts";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-
-/** Starts a server whose database can be made to hang. */
-async function serveBehindProxy(...flags: readonly string[]) {
-  const port = await clusterPort();
-  const store = new TestStore(reserveDatabase(port));
-  await store.prepare();
-  await importFixture(store.db);
-  const proxy = await DatabaseProxy.start(port);
-  const database = new URL(store.db);
-  database.port = String(proxy.port);
-  const server = await serve(store, { flags: ["--database", database.href, ...flags] });
-  onTestFinished(async () => {
-    proxy.thaw();
-    await server.end("SIGKILL");
-    await proxy.close();
-    store.remove();
-  });
-  return { server, proxy, store };
-}
+import type { TestServer } from "../support/server.ts";
 
 /** Whether the server's port takes a new connection. */
 async function takesConnections(server: TestServer): Promise<boolean> {

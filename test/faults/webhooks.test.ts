@@ -1,15 +1,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
-import { clusterPort, reserveDatabase } from "../support/postgres/databases.ts";
 import { postgresPrograms } from "../support/postgres/programs.ts";
-import { DatabaseProxy } from "../support/postgres/proxy.ts";
+import { serveBehindProxy } from "../support/postgres/proxied-server.ts";
 import { Random } from "../support/random.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 
@@ -90,19 +89,7 @@ it(`${kills} kills in the middle of deliveries lose none, and a delivery that co
 it.skipIf(postgresPrograms === undefined)(
   "a change whose answer PostgreSQL has lost is delivered, though none follows",
   async () => {
-    const port = await clusterPort();
-    const database = new TestStore(reserveDatabase(port));
-    await database.prepare();
-    await importFixture(database.db);
-    const proxy = await DatabaseProxy.start(port);
-    const proxied = new URL(database.db);
-    proxied.port = String(proxy.port);
-    const sole = await serve(database, { flags: ["--database", proxied.href, "--allow-private"] });
-    onTestFinished(async () => {
-      await sole.end("SIGKILL");
-      await proxy.close();
-      database.remove();
-    });
+    const { server: sole, proxy, store: database } = await serveBehindProxy("--allow-private");
     const { key } = await database.mintKey();
     await database.run("webhooks", "create", "--url", url);
     const set = (headers: Readonly<Record<string, string>>) =>
