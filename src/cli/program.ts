@@ -2,13 +2,18 @@ import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
+import { writeWhole } from "./node-faults.ts";
 import { printable } from "./print/terminal.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { applySettingsFile, chooseStore, sourceOf } from "./settings/resolve.ts";
+import {
+  applySettingsFile,
+  chooseStore,
+  describeUnknownVariables,
+  dropEmptyVariables,
+  sourceOf,
+} from "./settings/resolve.ts";
 import { createOption, flagOf, variableOf } from "./settings/settings.ts";
 import { fileName } from "./settings/value-type.ts";
-import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
-import { writeWhole } from "./whole-output.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 

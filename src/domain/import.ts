@@ -1,5 +1,4 @@
-import type { Order } from "./order.ts";
-import type { StockedPet } from "./pet.ts";
+import type { Order, StockedPet } from "./catalog.ts";
 
 /** A record to import: a whole one, or its id and the fields that change in the existing one. */
 export type RecordChange<Item extends { readonly id: bigint }> = Pick<Item, "id"> & Partial<Item>;

@@ -1,3 +1,4 @@
+import type { InventoryItem } from "./catalog.ts";
 import {
   DomainError,
   insufficientStock,
@@ -8,7 +9,6 @@ import {
   weakTags,
 } from "./errors.ts";
 import type { ChangeKind } from "./history.ts";
-import type { InventoryItem } from "./pet.ts";
 import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
 /** The stock entry of one pet, with its version. */

@@ -1,21 +1,20 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
-import { createFieldTextReader } from "../proto-json/field-text.ts";
-import { createSetter, type Fields } from "../proto-json/fields.ts";
+import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "../proto-json/fields.ts";
 import type { JsonPolicy } from "../proto-json/json-policy.ts";
-import type { JsonReaders } from "../proto-json/json-reader.ts";
+import { createFieldTextReader, type JsonReaders } from "../proto-json/json-reader.ts";
 import type { JsonWriters } from "../proto-json/json-writer.ts";
 import type { JsonReader, JsonWriter, TextReader } from "../proto-json/scalar.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { type PathSetter, requireField, resolveFieldPath } from "./field-path.ts";
 import type { QueryFieldSets, QueryFields } from "./query.ts";
-import { type HttpRule, RouteError } from "./routes/http-rule.ts";
 import {
+  type HttpRule,
   type PathTemplate,
   PathTemplateError,
   parsePathTemplate,
+  RouteError,
   type TemplateVariable,
-} from "./routes/path-template.ts";
+} from "./routes/http-rule.ts";
 import {
   createResumeReader,
   createStreamFormats,

@@ -1,11 +1,10 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { maxJsonDepth } from "../exact-json/parse.ts";
 import { ContentFault, faultWithin, givenUnderBothNames } from "../proto-json/content-fault.ts";
-import { createFieldTextReader } from "../proto-json/field-text.ts";
-import { assertOneofUnset, createGetter, createSetter, type Fields } from "../proto-json/fields.ts";
+import { assertOneofUnset, createEntry, createGetter, createSetter, type Fields } from "../proto-json/fields.ts";
 import type { JsonPolicy } from "../proto-json/json-policy.ts";
+import { createFieldTextReader } from "../proto-json/json-reader.ts";
 import type { TextReader } from "../proto-json/scalar.ts";
-import { createEntry } from "./field-path.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
 
 /** A field that one parameter sets. */

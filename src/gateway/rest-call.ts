@@ -7,7 +7,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { ContentFault, faultWithin } from "../proto-json/content-fault.ts";
 import type { Fields } from "../proto-json/fields.ts";
 import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../rpc/call.ts";
-import { toContentError } from "../rpc/content-error.ts";
+import { toContentError } from "../rpc/codec.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";

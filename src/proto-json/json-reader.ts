@@ -10,10 +10,10 @@ import {
 import { AnySchema, anyPack, isWrapperDesc, NullValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../exact-json/parse.ts";
 import { ContentFault, faultWithin, givenUnderBothNames } from "./content-fault.ts";
-import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "./fields.ts";
+import { assertOneofUnset, type Boxing, createSetter, type Fields, type ValueShape, valueShape } from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
-import { createScalarReader, createTextReader, type JsonReader } from "./scalar.ts";
-import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";
+import { type Bounds, createScalarReader, createTextReader, type JsonReader, type TextReader } from "./scalar.ts";
+import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader, wellKnownTextReader } from "./well-known-types.ts";
 
 /**
  * The readers of messages, each compiled once, on first use. They throw `ContentFault`.
@@ -266,4 +266,31 @@ function readObject(json: unknown): Record<string, unknown> {
     throw new ContentFault("must be an object");
   }
   return json;
+}
+
+/**
+ * The reader of a field's value in a path or a query. Undefined for maps, and for messages except wrappers and the
+ * well-known types that are strings in JSON.
+ */
+export function createFieldTextReader(field: DescField, policy: JsonPolicy): TextReader | undefined {
+  return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy, policy.bounds?.(field));
+}
+
+function createShapeReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bounds): TextReader | undefined {
+  switch (shape.kind) {
+    case "scalar":
+      return createTextReader(shape.scalar, shape.longAsString, bounds);
+    case "enum":
+      return createEnumNames(shape.enum, policy).parseText;
+    case "message":
+      return isWrapperDesc(shape.message)
+        ? createWrapperReader(shape.message, shape.boxing === "bare", policy)
+        : wellKnownTextReader(shape.message);
+  }
+}
+
+function createWrapperReader(desc: DescMessage, isBare: boolean, policy: JsonPolicy): TextReader | undefined {
+  const [value] = desc.fields;
+  const read = value && createFieldTextReader(value, policy);
+  return isBare || read === undefined ? read : (text) => create(desc, { value: read(text) });
 }

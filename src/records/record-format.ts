@@ -1,6 +1,5 @@
+import { type Order, orderStatuses, petStatuses, type StockedPet } from "../domain/catalog.ts";
 import type { RecordChange } from "../domain/import.ts";
-import { type Order, orderStatuses } from "../domain/order.ts";
-import { petStatuses, type StockedPet } from "../domain/pet.ts";
 import { isJsonObject } from "../exact-json/parse.ts";
 import { boolean, type FieldFormat, int64, oneOf, text, textList, timestamp } from "./field.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";

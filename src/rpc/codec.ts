@@ -9,12 +9,12 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { maxJsonValues, parseJson } from "../exact-json/parse.ts";
+import { JsonFault, maxJsonValues, parseJson } from "../exact-json/parse.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { ProtocolError } from "../http/protocol-error.ts";
+import { malformedField, ProtocolError } from "../http/protocol-error.ts";
+import { ContentFault } from "../proto-json/content-fault.ts";
 import { protoJson } from "../proto-json/json-policy.ts";
 import { JsonReaders } from "../proto-json/json-reader.ts";
-import { toContentError } from "./content-error.ts";
 import { joinJson, type Parts, type PreparedMessage, writeParts } from "./prepared-message.ts";
 
 /** Converts messages to and from bytes. */
@@ -196,4 +196,17 @@ function decoding<T>(desc: DescMessage, decode: () => T): T {
     malformed.cause = error;
     throw malformed;
   }
+}
+
+/**
+ * Converts a fault in the content of a request to the error that clients see. Returns any other error unchanged.
+ * `whole` names the subject of a fault without a path.
+ */
+export function toContentError(error: unknown, whole: string): unknown {
+  if (error instanceof ContentFault && error.path !== "") {
+    return malformedField(error.path, error.reason);
+  }
+  return error instanceof ContentFault || error instanceof JsonFault
+    ? new ProtocolError("malformed", `${whole} ${error.reason}.`)
+    : error;
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { InventoryItem } from "../domain/pet.ts";
+import type { InventoryItem } from "../domain/catalog.ts";
 import { ReusableBuffer } from "./reusable-buffer.ts";
 import type { StockListener } from "./stock-revision.ts";
 

@@ -5,8 +5,8 @@ import {
   type ListInventoryResponse,
   ListInventoryResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { InventoryItem } from "../domain/catalog.ts";
 import { issueCursor } from "../domain/history.ts";
-import type { InventoryItem } from "../domain/pet.ts";
 import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";

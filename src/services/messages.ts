@@ -9,12 +9,11 @@ import { Plan as PlanMessage } from "../../gen/petstore/v1/key_limits_pb.ts";
 import { OrderStatus as OrderStatusMessage } from "../../gen/petstore/v1/order_pb.ts";
 import { PetStatus as PetStatusMessage } from "../../gen/petstore/v1/pet_status_pb.ts";
 import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
+import type { InventoryItem, OrderStatus, PetStatus } from "../domain/catalog.ts";
 import { type ChangeKind, issueCursor, type StockChange } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
-import type { OrderStatus } from "../domain/order.ts";
 import type { AnsweredChanges } from "../domain/page.ts";
-import type { InventoryItem, PetStatus } from "../domain/pet.ts";
 import type { StockEntry } from "../domain/stock.ts";
 
 /** The fields of the message that stands for an entry. */

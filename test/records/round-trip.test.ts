@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { orderStatuses } from "../../src/domain/order.ts";
-import { petStatuses } from "../../src/domain/pet.ts";
+import { orderStatuses, petStatuses } from "../../src/domain/catalog.ts";
 import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
 import { readRecords, type WrittenFormat, writeRecords } from "../../src/records/records.ts";
 import { anyCharacter } from "../support/any-character.ts";

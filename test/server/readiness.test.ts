@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createReadiness } from "../../src/server/readiness.ts";
+import { createReadiness } from "../../src/server/ops-port.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { startServer, type TestServer } from "../support/server.ts";

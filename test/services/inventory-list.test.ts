@@ -5,7 +5,7 @@ import {
   type ListInventoryResponse,
   ListInventoryResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import type { InventoryItem } from "../../src/domain/pet.ts";
+import type { InventoryItem } from "../../src/domain/catalog.ts";
 import type { Call } from "../../src/rpc/call.ts";
 import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
 import { listInventory } from "../../src/services/inventory-list.ts";

@@ -1,4 +1,4 @@
-import type { InventoryItem } from "../../src/domain/pet.ts";
+import type { InventoryItem } from "../../src/domain/catalog.ts";
 import { type EntryRange, InventoryListCache } from "../../src/services/inventory-list-cache.ts";
 
 /** A stock in memory with its history, and the list cache over it. */

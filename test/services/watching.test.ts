@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WatchStockChangesRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { StockedPet } from "../../src/domain/catalog.ts";
 import { issueCursor } from "../../src/domain/history.ts";
-import type { StockedPet } from "../../src/domain/pet.ts";
 import type { HistoryFollowing } from "../../src/domain/store.ts";
 import type { Call } from "../../src/rpc/call.ts";
 import { MessageGroup } from "../../src/rpc/prepared-message.ts";

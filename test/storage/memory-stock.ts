@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { InventoryItem, StockedPet } from "../../src/domain/catalog.ts";
 import { DomainError, historyGone, holdNotFound, petNotFound } from "../../src/domain/errors.ts";
 import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../src/domain/history.ts";
 import {
@@ -12,7 +13,6 @@ import {
   holdAt,
 } from "../../src/domain/hold.ts";
 import { type IdempotencyRecord, idempotencyMs, isReplay } from "../../src/domain/idempotency.ts";
-import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
 import {
   type Availability,
   availableOf,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Order, OrderStatus, Pet, StockedPet } from "../../src/domain/catalog.ts";
 import { petNotFound } from "../../src/domain/errors.ts";
 import {
   type ImportCounts,
@@ -10,8 +11,6 @@ import {
 } from "../../src/domain/import.ts";
 import { type FoundKey, foundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
-import type { Order, OrderStatus } from "../../src/domain/order.ts";
-import type { Pet, StockedPet } from "../../src/domain/pet.ts";
 import type {
   ChangeTokens,
   ChangeTopic,

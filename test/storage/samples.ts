@@ -1,8 +1,7 @@
 import { createHash, hash } from "node:crypto";
+import type { InventoryItem, Order, StockedPet } from "../../src/domain/catalog.ts";
 import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
-import type { Order } from "../../src/domain/order.ts";
-import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
 import type { StockStore, WriteContext } from "../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../src/domain/webhook.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Order } from "../../src/domain/order.ts";
-import type { StockedPet } from "../../src/domain/pet.ts";
+import type { Order, StockedPet } from "../../src/domain/catalog.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet, setStock } from "./samples.ts";

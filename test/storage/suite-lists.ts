@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PetStatus } from "../../src/domain/pet.ts";
+import type { PetStatus } from "../../src/domain/catalog.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import type { ListQuery } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";

@@ -103,12 +103,16 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
     ["../body.ts", "node:net"],
     ["../../rpc/endpoint.ts", "../../domain/key.ts", "node:http2"],
   ],
-  ["src/gateway/routes/probe.ts", ["../query.ts", "../../rpc/endpoint.ts"], ["../../services/pets.ts"]],
+  ["src/gateway/routes/probe.ts", ["../query.ts", "../../rpc/endpoint.ts"], ["../../services/catalog.ts"]],
   ["src/services/probe.ts", ["../../gen/petstore/v1/pet_pb.ts"], ["better-sqlite3", "../storage/sqlite/store.ts"]],
   ["src/observability/probe.ts", ["prom-client"], ["../storage/sqlite/files/space.ts", "better-sqlite3"]],
   ["src/storage/postgres/writer/probe.ts", ["../../../domain/key.ts", "pg"], ["../../sqlite/store.ts"]],
   ["src/storage/sqlite/maintenance/probe.ts", ["../../copy.ts", "../store-file.ts"], ["../../postgres/store.ts"]],
-  ["src/storage/sqlite/writer/probe.ts", ["../../../domain/key.ts", "better-sqlite3"], ["../../../services/pets.ts"]],
+  [
+    "src/storage/sqlite/writer/probe.ts",
+    ["../../../domain/key.ts", "better-sqlite3"],
+    ["../../../services/catalog.ts"],
+  ],
   [
     "src/server/probe.ts",
     ["../storage/key-cache.ts"],

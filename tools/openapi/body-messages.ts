@@ -1,6 +1,6 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { requireField } from "../../src/gateway/field-path.ts";
 import type { HttpRule } from "../../src/gateway/routes/http-rule.ts";
+import { requireField } from "../../src/proto-json/fields.ts";
 
 /** The message types in request bodies, nested ones included. */
 export function messagesInBodies(rules: readonly HttpRule[]): ReadonlySet<DescMessage> {

@@ -6,11 +6,10 @@ import {
   TryIt,
 } from "../../gen/petstore/options/v1/options_pb.ts";
 import { boundFields, createPaging } from "../../src/gateway/binding.ts";
-import { requireField } from "../../src/gateway/field-path.ts";
 import type { QueryFieldSets } from "../../src/gateway/query.ts";
-import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
-import { type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/path-template.ts";
+import { type HttpRule, httpRules, type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/http-rule.ts";
 import { headerOf, operationOf, successStatus } from "../../src/interceptors/operation.ts";
+import { requireField } from "../../src/proto-json/fields.ts";
 import { rpcName } from "../../src/rpc/endpoint.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";

@@ -1,8 +1,8 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { resolveFieldPath } from "../../src/gateway/field-path.ts";
 import type { QueryField, QueryFields } from "../../src/gateway/query.ts";
-import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
+import type { PathTemplate } from "../../src/gateway/routes/http-rule.ts";
 import { headerOf } from "../../src/interceptors/operation.ts";
+import { resolveFieldPath } from "../../src/proto-json/fields.ts";
 import { fieldExample } from "./examples.ts";
 import { describeField, isRequired } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";

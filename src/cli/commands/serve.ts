@@ -9,11 +9,11 @@ import type { RunningServer } from "../../server/server.ts";
 import { readSmallFile } from "../arguments.ts";
 import { prepareDemo } from "../demo/demo.ts";
 import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.ts";
+import { preventUndiciLoad } from "../node-faults.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues, sourceOf } from "../settings/resolve.ts";
 import type { SettingValues } from "../settings/settings.ts";
 import { showMigration } from "../store.ts";
-import { preventUndiciLoad } from "../undici-by-import.ts";
 
 /** `petstore serve`. */
 export function addServe(program: Command, signals: ServerSignals): void {

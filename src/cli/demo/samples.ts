@@ -1,5 +1,4 @@
-import type { Order } from "../../domain/order.ts";
-import type { StockedPet } from "../../domain/pet.ts";
+import type { Order, StockedPet } from "../../domain/catalog.ts";
 
 /** The pets of a demo. They are no file of records: reading one would make the first demo's start a tenth longer. */
 export const samplePets: readonly StockedPet[] = [

@@ -1,4 +1,4 @@
-import type { PathTemplate } from "./path-template.ts";
+import type { PathTemplate } from "./http-rule.ts";
 
 /** What a path and a method lead to. */
 export interface RouteMatch<T> {

@@ -3,13 +3,14 @@ import type { TLSSocket } from "node:tls";
 import { ClientBudget } from "./client-budget.ts";
 import type { Field } from "./field.ts";
 import { FrameOutput } from "./frame-output.ts";
-import { assertPriority, FrameParser } from "./frame-parser.ts";
 import {
+  assertPriority,
   ConnectionError,
   defaultFrameBytes,
   defaultWindow,
   ErrorCode,
   Flag,
+  FrameParser,
   FrameType,
   maxWindow,
   Setting,

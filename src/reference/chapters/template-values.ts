@@ -11,9 +11,16 @@ import { codeBlock, codeBlocks, inline, operationBadge, statusBadge } from "../e
 import type { ApiServer, OpenApiDocument, OpenApiErrorReason } from "../openapi.ts";
 import { entryOf, exampleCall, type OperationEntry } from "../operations.ts";
 import type { TemplateValues } from "./chapter.ts";
-import { banTable, exceedingSample, limitHeaderTable, planTable, refusalExample } from "./limit-samples.ts";
 import { operationLink, writeTable } from "./markdown.ts";
-import { stockFacts, stockSamples } from "./stock-samples.ts";
+import {
+  banTable,
+  exceedingSample,
+  limitHeaderTable,
+  planTable,
+  refusalExample,
+  stockFacts,
+  stockSamples,
+} from "./samples.ts";
 
 /** The data from which the chapters are filled in. */
 export interface DocsInput {

@@ -1,3 +1,4 @@
+import type { Order, StockedPet } from "../../domain/catalog.ts";
 import {
   hasChanges,
   type ImportCounts,
@@ -6,8 +7,6 @@ import {
   type RecordChange,
   UnknownRecordError,
 } from "../../domain/import.ts";
-import type { Order } from "../../domain/order.ts";
-import type { StockedPet } from "../../domain/pet.ts";
 import type { CopiedValue } from "../copy.ts";
 import {
   type CountsRow,

@@ -1,6 +1,5 @@
+import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "../../domain/catalog.ts";
 import { historyGone } from "../../domain/errors.ts";
-import type { Order, OrderStatus } from "../../domain/order.ts";
-import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import type { InventoryQuery, ListQuery } from "../../domain/store.ts";

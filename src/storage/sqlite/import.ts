@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import type { Order, StockedPet } from "../../domain/catalog.ts";
 import {
   hasChanges,
   type ImportCounts,
@@ -7,8 +8,6 @@ import {
   type RecordChange,
   UnknownRecordError,
 } from "../../domain/import.ts";
-import type { Order } from "../../domain/order.ts";
-import type { StockedPet } from "../../domain/pet.ts";
 import { toNullable } from "../rows.ts";
 import {
   type CountsRow,

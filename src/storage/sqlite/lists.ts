@@ -1,7 +1,14 @@
 import { setImmediate } from "node:timers/promises";
+import {
+  type InventoryItem,
+  type Order,
+  type OrderStatus,
+  orderStatuses,
+  type Pet,
+  petStatuses,
+  type StockedPet,
+} from "../../domain/catalog.ts";
 import { historyGone } from "../../domain/errors.ts";
-import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
-import { type InventoryItem, type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
 import {

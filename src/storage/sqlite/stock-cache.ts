@@ -1,4 +1,4 @@
-import { type PetStatus, petStatuses } from "../../domain/pet.ts";
+import { type PetStatus, petStatuses } from "../../domain/catalog.ts";
 import { greaterOf, mapKeyOf } from "../../domain/ranges.ts";
 import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";

@@ -6,7 +6,7 @@ import {
   parsePathTemplate,
   type TemplateSegment,
   type TemplateVariable,
-} from "../../../src/gateway/routes/path-template.ts";
+} from "../../../src/gateway/routes/http-rule.ts";
 
 /** Writes a template as its source: the inverse of the parser, up to `{a}` for `{a=*}`. */
 function print({ segments, variables, verb }: PathTemplate): string {

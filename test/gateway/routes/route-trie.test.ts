@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parsePathTemplate } from "../../../src/gateway/routes/path-template.ts";
+import { parsePathTemplate } from "../../../src/gateway/routes/http-rule.ts";
 import { RouteTrie } from "../../../src/gateway/routes/route-trie.ts";
 
 /** Routes such as `GET /v1/{id}`, each leading to its own text. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConnectionError, ErrorCode } from "../../../src/http/http2/frames.ts";
-import { decodeHuffman } from "../../../src/http/http2/huffman.ts";
+import { decodeHuffman } from "../../../src/http/http2/header-decoder.ts";
 import { endOfString, huffmanBits, packBits, readBits } from "./huffman-codes.ts";
 
 const decode = (bytes: Buffer) => decodeHuffman(bytes, 0, bytes.length);

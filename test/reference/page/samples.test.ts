@@ -11,7 +11,7 @@ import { writeGo } from "../../../src/reference/assets/samples/go.js";
 import { writeBufCurl, writeGrpcurl } from "../../../src/reference/assets/samples/grpc.js";
 import { writePython } from "../../../src/reference/assets/samples/python.js";
 import { writeTypeScript } from "../../../src/reference/assets/samples/typescript.js";
-import { exceedingSample } from "../../../src/reference/chapters/limit-samples.ts";
+import { exceedingSample } from "../../../src/reference/chapters/samples.ts";
 import { openApiDocument } from "../../../src/reference/openapi.ts";
 import { callableOf, exampleCall, listOperations, type OperationEntry } from "../../../src/reference/operations.ts";
 import { apiServices } from "../../../src/server/api.ts";

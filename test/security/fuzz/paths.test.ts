@@ -5,8 +5,7 @@ import { InventoryService } from "../../../gen/petstore/v1/inventory_service_pb.
 import { LimitService } from "../../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../../gen/petstore/v1/store_service_pb.ts";
-import { httpRules } from "../../../src/gateway/routes/http-rule.ts";
-import { PathTemplateError, parsePathTemplate } from "../../../src/gateway/routes/path-template.ts";
+import { httpRules, PathTemplateError, parsePathTemplate } from "../../../src/gateway/routes/http-rule.ts";
 import { RouteTrie } from "../../../src/gateway/routes/route-trie.ts";
 import { parseTarget } from "../../../src/http/target.ts";
 import { createTestGateway, send, unary } from "../../gateway/fixture.ts";

@@ -1,5 +1,5 @@
+import type { PetStatus } from "../../../domain/catalog.ts";
 import type { HoldState } from "../../../domain/hold.ts";
-import type { PetStatus } from "../../../domain/pet.ts";
 import { revisionOf } from "../../../domain/stock.ts";
 import { type ChangeCount, countChanges } from "../change-tokens.ts";
 import type { Connection, Queryable } from "../connection/connection.ts";

@@ -1,7 +1,7 @@
+import type { PetStatus } from "../../../domain/catalog.ts";
 import type { StockChange } from "../../../domain/history.ts";
 import type { HoldState } from "../../../domain/hold.ts";
 import type { IdempotencyRecord } from "../../../domain/idempotency.ts";
-import type { PetStatus } from "../../../domain/pet.ts";
 import { type StockEntry, type StockWrite, versionOf } from "../../../domain/stock.ts";
 import type { ListedHold, WriteContext } from "../../../domain/store.ts";
 

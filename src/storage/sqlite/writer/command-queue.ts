@@ -1,4 +1,4 @@
-import { petStatuses } from "../../../domain/pet.ts";
+import { petStatuses } from "../../../domain/catalog.ts";
 import { type StockCommand, type StockRefusal, versionOf } from "../../../domain/stock.ts";
 import type { BatchOutcome, WriteContext } from "../../../domain/store.ts";
 import type { StoredStock } from "../stock-cache.ts";

@@ -1,6 +1,16 @@
+import { STATUS_CODES } from "node:http";
 import { heartbeatMs } from "../../domain/history.ts";
 import { defaultHoldMs } from "../../domain/hold.ts";
 import { idempotencyMs } from "../../domain/idempotency.ts";
+import { plans } from "../../domain/key.ts";
+import {
+  banLengthsMs,
+  type DecisionWithUsage,
+  decide,
+  noUsage,
+  planQuotas,
+  type RateLimitDecision,
+} from "../../domain/limits.ts";
 import {
   deliveryTimeoutMs,
   firstWaitMs,
@@ -10,16 +20,113 @@ import {
   pausedAfterMs,
 } from "../../domain/webhook.ts";
 import { retryMs } from "../../gateway/stream.ts";
+import { requestIdHeader } from "../../http/exchange.ts";
+import { HeaderList } from "../../http/header-list.ts";
+import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
+import { appendLimits, limitError } from "../../interceptors/limits.ts";
 import { operationOf } from "../../interceptors/operation.ts";
 import { maxStreamsOfKey } from "../../interceptors/streams.ts";
-import { type CallInput, createCall } from "../assets/samples/call.js";
+import { type CallInput, createCall, type SampleCall } from "../assets/samples/call.js";
 import { writeCurl } from "../assets/samples/curl.js";
+import { authorization, joinLines } from "../assets/samples/shell.js";
 import { writeTypeScript } from "../assets/samples/typescript.js";
 import { codeBlock, codeBlocks } from "../elements.ts";
 import { contentExample, enumMeanings, type OpenApiDocument, type OpenApiSchema, responseOf } from "../openapi.ts";
 import { callableOf, entryOf, exampleInput, type OperationEntry } from "../operations.ts";
 import { operationLink, writeLength, writeNumber, writeTable } from "./markdown.ts";
 import type { DocsInput } from "./template-values.ts";
+
+/** The plans and their quotas, as a Markdown table. */
+export function planTable(): string {
+  const quotas: Readonly<Partial<Record<string, { perMinute: number; perDay: number }>>> = planQuotas;
+  const rows = plans.map((plan) => {
+    const quota = quotas[plan];
+    const numbers = quota === undefined ? ["custom", "custom"] : [quota.perMinute, quota.perDay].map(writeNumber);
+    return [`${plan[0]?.toUpperCase()}${plan.slice(1)}`, ...numbers];
+  });
+  return writeTable(["Plan", "Requests a minute", "Requests a day"], rows, ["---", "---:", "---:"]);
+}
+
+/** The headers of a refusal that describe the limits, as a Markdown table. */
+export function limitHeaderTable({ components }: OpenApiDocument): string {
+  const names = Object.keys(components.responses.TooManyRequests?.headers ?? {});
+  const rows = names
+    .filter((name) => /RateLimit|^Retry-After$/.test(name))
+    .map((name) => [`\`${name}\``, `${components.headers[name]?.description}`]);
+  return writeTable(["Header", "Meaning"], rows);
+}
+
+/** The length of each ban, as a Markdown table. */
+export function banTable(): string {
+  const rows = banLengthsMs.map((length, i) => [ordinal(i + 1, banLengthsMs.length), writeLength(length)]);
+  return writeTable(["Ban", "lasts"], rows);
+}
+
+function ordinal(number: number, last: number): string {
+  const suffix = { 1: "st", 2: "nd", 3: "rd" }[number] ?? "th";
+  return `${number}${suffix}${number === last ? " and further" : ""}`;
+}
+
+/** A command that makes one call more than `limit` allows, and counts the answers by status. */
+export function exceedingSample({ url }: SampleCall, limit: number): string {
+  return joinLines([
+    `curl -s -o /dev/null -w "%{http_code}\\n" ${authorization}`,
+    `"${url}?pageSize=1&n=[1-${limit + 1}]" | sort | uniq -c`,
+  ]);
+}
+
+/** An answer with status 429. */
+interface RefusalExample {
+  /** The answer as HTTP/1.1 sends it. */
+  readonly answer: string;
+  readonly limit: number;
+  readonly waitSeconds: number;
+  readonly resetSeconds: number;
+  /** The time of the reset, as `HH:MM:SS` in UTC. */
+  readonly resetTime: string;
+}
+
+/** Any time is fine. */
+const openedAtMs = Date.parse("2026-11-20T12:00:00Z");
+const refusedAfterMs = 42_000;
+
+/** The answer to a Free key that makes one request more than its plan allows a minute. The rules themselves decide. */
+export function refusalExample(requestId: string): RefusalExample {
+  const { perMinute: limit } = planQuotas.free;
+  const admitted = Array.from({ length: limit }, () => openedAtMs);
+  const decision = decideAll([...admitted, openedAtMs + refusedAfterMs]);
+  const { resetAtSeconds, resetAfterSeconds } = decision.shown;
+  return {
+    answer: writeAnswer(decision, requestId),
+    limit,
+    waitSeconds: resetAfterSeconds,
+    resetSeconds: resetAtSeconds,
+    resetTime: new Date(resetAtSeconds * 1_000).toISOString().slice(11, 19),
+  };
+}
+
+function decideAll(moments: readonly number[]): DecisionWithUsage {
+  const allowance = { quota: planQuotas.free, unbans: 0 };
+  let decision = decide(noUsage, allowance, openedAtMs);
+  for (const nowMs of moments.slice(1)) {
+    decision = decide(decision.usage, allowance, nowMs);
+  }
+  return decision;
+}
+
+function writeAnswer(decision: RateLimitDecision, requestId: string): string {
+  const error = limitError(decision);
+  if (error === undefined) {
+    throw new Error("the example is not refused");
+  }
+  const header = new HeaderList();
+  header.append("content-type", "application/json");
+  appendLimits(header, decision);
+  header.append(requestIdHeader, requestId);
+  const { status, body } = errorToRest(toConnectError(error));
+  const lines = [...header].map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", JSON.stringify(body, null, 2)].join("\n");
+}
 
 /** A cursor for samples. */
 const exampleCursor = "Ac16aWs_nAHXorQAAAAAAAAAEQ";
