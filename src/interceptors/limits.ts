@@ -34,7 +34,7 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
         if (caller.key === undefined && caller.refusal instanceof KeyStatusUnknownError) {
           return Promise.reject(caller.refusal);
         }
-        return caller.key === undefined ? refuseAnonymous(call, caller.refusal) : proceed(call, caller.key, next);
+        return caller.key === undefined ? refuse(anonymous, call, caller.refusal) : proceed(call, caller.key, next);
       };
     },
   };
@@ -52,9 +52,9 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
     if (refusal === undefined) {
       return charge(call, key, next);
     }
-    const refuse = () => Promise.reject(refusal);
+    const fail = () => Promise.reject(refusal);
     return withLimits(call, key, ({ decision }) =>
-      decision.outcome === "admitted" ? proceedIfAdmitted(call, decision, refuse) : charge(call, key, refuse),
+      decision.outcome === "admitted" ? proceedIfAdmitted(call, decision, fail) : charge(call, key, fail),
     );
   }
 
@@ -69,22 +69,18 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */
   function answered<T>(call: Call, asked: Promise<T>, proceed: (answer: T) => Promise<CallResponse>) {
-    return asked.then(proceed, (reason: unknown) => refuseAnonymous(call, reason));
+    return asked.then(proceed, (reason: unknown) => refuse(anonymous, call, reason));
   }
+}
 
-  function refuseAnonymous(call: Call, reason: unknown): Promise<never> {
-    const { clientAddress } = call.exchange;
-    if (isUnavailable(reason)) {
-      // The key may be valid, so its requests do not count for the address.
-      return anonymous.describe(clientAddress).then((limits) => {
-        appendHeaderValues(call.answerHeader, limits);
-        throw reason;
-      });
-    }
-    return chargeAddress(anonymous, clientAddress, call.answerHeader).then((error) => {
-      throw error ?? reason;
-    });
+/** Refuses an anonymous caller, with the limit headers of its address. */
+async function refuse(anonymous: AddressLimiter, { exchange, answerHeader }: Call, reason: unknown): Promise<never> {
+  if (isUnavailable(reason)) {
+    // The key may be valid, so its requests do not count for the address.
+    appendHeaderValues(answerHeader, await anonymous.describe(exchange.clientAddress));
+    throw reason;
   }
+  throw (await chargeAddress(anonymous, exchange.clientAddress, answerHeader)) ?? reason;
 }
 
 /**

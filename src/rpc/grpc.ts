@@ -115,20 +115,25 @@ function openEnveloped(
       const envelope = closeEnvelope(compressed?.body ?? encoded, compressed === undefined ? 0 : compressedFlag);
       return place.answer(header, envelope, setStatus(trailer, undefined));
     },
-    /** A Trailers-Only response has each field once, because its one block of headers is the trailer, too. */
     async fail(error, metadata, trailer) {
-      const header = new HeaderList();
-      header.appendAll(trailer);
-      setStatus(header, error);
-      mergeNonProtocolHeaders(header, metadata);
-      const accepted = error.metadata.get(acceptHeader);
-      if (accepted !== null) {
-        header.set(acceptHeader, accepted);
-      }
+      const header = trailersOnly(error, metadata, trailer);
       header.set("content-type", codec === undefined ? withoutCodec(contentType) : contentType);
       return { status: isMethodNotAllowed(error) ? 405 : 200, header };
     },
   };
+}
+
+/** A Trailers-Only response has each field once, because its one block of headers is the trailer, too. */
+function trailersOnly(error: ConnectError, metadata: HeaderList, trailer: Headers): HeaderList {
+  const header = new HeaderList();
+  header.appendAll(trailer);
+  setStatus(header, error);
+  mergeNonProtocolHeaders(header, metadata);
+  const accepted = error.metadata.get(acceptHeader);
+  if (accepted !== null) {
+    header.set(acceptHeader, accepted);
+  }
+  return header;
 }
 
 /** Whether the request was no POST, and so no call of gRPC. grpc-go and Connect answer it with 405, too. */
