@@ -29,7 +29,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/maintenance.ts")).addBackup,
   restore: async () => (await import("./commands/maintenance.ts")).addRestore,
-  copy: async () => (await import("./commands/copy.ts")).addCopy,
+  copy: async () => (await import("./commands/maintenance.ts")).addCopy,
   check: async () => (await import("./commands/maintenance.ts")).addCheck,
 };
 

@@ -31,7 +31,7 @@ export function createSite({ baseUrls, services, ownOrigin }: SiteOptions): Site
 
   async function writeReference(): Promise<ReadonlyMap<string, Page>> {
     try {
-      const { createReference } = await import("./reference.ts");
+      const { createReference } = await import("./page.ts");
       return createReference({ document: JSON.parse(description), services, ownOrigin: ownOrigin() });
     } catch (error) {
       reference = undefined;

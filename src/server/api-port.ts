@@ -6,7 +6,7 @@ import { failureReportMs } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
 import { throttle } from "../scheduling/timing.ts";
-import { healthService } from "../services/health.ts";
+import { healthService } from "../services/grpc-tools.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { Backend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";

@@ -26,7 +26,7 @@ import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { abortable } from "../scheduling/timing.ts";
-import { reflectionService } from "../services/reflection.ts";
+import { reflectionService } from "../services/grpc-tools.ts";
 
 /** The largest message, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { EventLoopDelay } from "../../src/observability/process-metrics.ts";
+import { EventLoopDelay } from "../../src/observability/observability.ts";
 
 /** Keeps the event loop from all else. */
 function block(ms: number): void {

@@ -8,7 +8,7 @@ import {
 import type { InventoryItem } from "../../src/domain/catalog.ts";
 import type { Call } from "../../src/rpc/call.ts";
 import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
-import { listInventory } from "../../src/services/inventory-list.ts";
+import { listInventory } from "../../src/services/inventory.ts";
 
 /** A list of so many pets behind the RPC, with the reads of the store. */
 class ListedStock {

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { reflectionService } from "../../src/services/reflection.ts";
+import { reflectionService } from "../../src/services/grpc-tools.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
 

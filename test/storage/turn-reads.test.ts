@@ -3,7 +3,7 @@ import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { prepareDatabase } from "../../src/storage/sqlite/database.ts";
-import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
+import { TurnReads } from "../../src/storage/sqlite/lists.ts";
 import { createFolder } from "../support/folder.ts";
 
 let file: string;

@@ -57,10 +57,14 @@ import {
   createKey,
   findKey,
   getKey,
+  getUsage,
   listKeys,
   listOldSecretEnds,
+  listUsage,
+  loadUsage,
   revokeKey,
   rotateKey,
+  saveUsage,
   unbanKey,
   updateKey,
 } from "./keys.ts";
@@ -78,7 +82,6 @@ import {
   stockedPetFromRow,
 } from "./lists.ts";
 import { assertOwnSessions, listServers, readClock, registerServer } from "./servers.ts";
-import { getUsage, listUsage, loadUsage, saveUsage } from "./usage.ts";
 import {
   claimWebhooks,
   createWebhook,

@@ -1,3 +1,4 @@
+import { nextTick } from "node:process";
 import { setImmediate } from "node:timers/promises";
 import {
   type InventoryItem,
@@ -14,6 +15,7 @@ import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
 import {
   assertAscending,
   type Connection,
+  fromDriverError,
   readEnumText,
   readInteger,
   readStringArray,
@@ -21,7 +23,6 @@ import {
 } from "./connection.ts";
 import { oldestRevision } from "./history-bounds.ts";
 import { stockCacheOf } from "./stock-cache.ts";
-import type { TurnReads } from "./turn-reads.ts";
 
 interface InventoryRow {
   readonly id: bigint;
@@ -239,4 +240,54 @@ function filterSql(count: number): string {
     return "";
   }
   return count === 1 ? "AND status = ?" : `AND +status IN (${Array(count).fill("?").join(", ")})`;
+}
+
+/**
+ * Runs reads over a connection. Reads of one turn of the event loop share a transaction, because a transaction locks
+ * and unlocks the file, which costs more than a small read. No read misses a write that it should see: requests and
+ * other threads' messages arrive between turns, so all reads of a turn were asked for before the first one runs.
+ */
+export class TurnReads {
+  readonly #connection: Connection;
+  #isBegun = false;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Throws `UNAVAILABLE` when the medium fails. */
+  read<T>(work: (connection: Connection) => T): T {
+    try {
+      if (!this.#isBegun) {
+        this.#begin();
+      }
+      return work(this.#connection);
+    } catch (error) {
+      throw fromDriverError(error);
+    }
+  }
+
+  /** Lets the reads that follow see what was written in this turn. */
+  end(): void {
+    this.#isBegun = false;
+    try {
+      this.#commit();
+    } catch {
+      // After a damaged page SQLite throws even here. If the transaction is still open, the next read fails, too.
+    }
+  }
+
+  #begin(): void {
+    this.#commit();
+    this.#connection.run("BEGIN");
+    stockCacheOf(this.#connection).expire();
+    this.#isBegun = true;
+    nextTick(() => this.end());
+  }
+
+  #commit(): void {
+    if (this.#connection.inTransaction) {
+      this.#connection.run("COMMIT");
+    }
+  }
 }

@@ -34,13 +34,20 @@ import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.
 import { findOutdated, listChanges } from "./history.ts";
 import { historyBounds } from "./history-bounds.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
-import { findKey, getKey, KeyCounter, listKeys, listOldSecretEnds } from "./keys.ts";
-import { countOrders, countPets, getPet, iterateOrders, iteratePets, listInventory, listOrders } from "./lists.ts";
+import { findKey, getKey, getUsage, KeyCounter, listKeys, listOldSecretEnds, listUsage, loadUsage } from "./keys.ts";
+import {
+  countOrders,
+  countPets,
+  getPet,
+  iterateOrders,
+  iteratePets,
+  listInventory,
+  listOrders,
+  TurnReads,
+} from "./lists.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { findStock } from "./stock.ts";
 import { stockCacheOf } from "./stock-cache.ts";
-import { TurnReads } from "./turn-reads.ts";
-import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { getWebhook, listAttempts, listReadableWebhooks, listWebhooks } from "./webhooks.ts";
 import { columnsOfCommands, outcomesOfColumns } from "./writer/batch-columns.ts";
 import { DirectWriter } from "./writer/direct-writer.ts";

@@ -4,8 +4,7 @@ import type { ChangeCounter } from "../change-tokens.ts";
 import type { Connection } from "../connection.ts";
 import { deleteOutdated } from "../history.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
-import { createKey, revokeKey, rotateKey, unbanKey, updateKey } from "../keys.ts";
-import { saveUsage } from "../usage.ts";
+import { createKey, revokeKey, rotateKey, saveUsage, unbanKey, updateKey } from "../keys.ts";
 import {
   createWebhook,
   deleteWebhook,
