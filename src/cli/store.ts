@@ -27,7 +27,7 @@ export type { CopiedCounts } from "../storage/copy.ts";
  */
 
 /** What a command does when the store is missing. */
-export type IfMissing = "create" | "refuse";
+type IfMissing = "create" | "refuse";
 
 /** Opens the store, and closes it after use. Reports the creation of a store on stderr. */
 export async function withStore<R>(

@@ -20,6 +20,9 @@ export function maskCredentials(text: string): string {
     .replaceAll(parameters, mask);
 }
 
+/** Control characters, format characters and line separators: a terminal obeys them, and does not show them. */
+export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** The longest path that is shown whole, in characters. The longest path of the API is a third of it. */
 const maxPathLength = 200;
 

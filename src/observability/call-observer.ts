@@ -4,9 +4,6 @@ import type { CallRecord } from "../http/exchange.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
 import { throttleAndCount } from "../scheduling/timing.ts";
 
-/** How often a failure that repeats is logged at most, in milliseconds. */
-export const failureReportMs = 10_000;
-
 /** A call that has ended: it was answered, or its client went away. */
 export interface EndedCall {
   readonly record: CallRecord;
@@ -90,7 +87,7 @@ const slowMs = 1_000;
 export function createCallLog(logger: Logger, traceId: () => string | undefined): CallLog {
   const logFailure = (line: { readonly code: string }, others: number) =>
     logger.warn(others === 0 ? line : { ...line, unlogged: others }, "call");
-  const unavailable = throttleAndCount(failureReportMs, ({ code }) => code, logFailure);
+  const unavailable = throttleAndCount(({ code }) => code, logFailure);
   const ended: CallListener = (call, { code, isFailure }) => {
     const { durationMs, isStream } = call.record;
     const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";

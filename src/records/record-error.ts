@@ -1,3 +1,4 @@
+import { invisible } from "../domain/masking.ts";
 import { JsonNumber } from "../exact-json/number.ts";
 
 /** A value that a record must not hold. The message says what is expected and quotes what was found. */
@@ -30,9 +31,6 @@ export const maxRecordLength = 16 * 1024 * 1024;
 
 /** The longest text that is quoted whole, in characters. */
 const maxQuoted = 60;
-
-/** Control characters, format characters and line separators: a terminal obeys them, and does not show them. */
-export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Quotes untrusted text for a message, on one line. Invisible characters become escapes. Long text is cut. */
 export function quote(text: string): string {

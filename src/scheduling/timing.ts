@@ -9,12 +9,15 @@ export async function settlesWithin(ms: number, promise: Promise<unknown>): Prom
   }
 }
 
-/** Wraps `take` so that it is called at most once in `ms` milliseconds. Further values within that time are dropped. */
-export function throttle<T>(ms: number, take: (value: T) => void): (value: T) => void {
+/** How often a failure is reported at most, in milliseconds: a lasting one would fill the log. */
+const reportIntervalMs = 10_000;
+
+/** Wraps `take` so that it is called at most once in ten seconds. Further values within that time are dropped. */
+export function throttle<T>(take: (value: T) => void): (value: T) => void {
   let lastMs = -Infinity;
   return (value) => {
     const nowMs = performance.now();
-    if (nowMs - lastMs >= ms) {
+    if (nowMs - lastMs >= reportIntervalMs) {
       lastMs = nowMs;
       take(value);
     }
@@ -33,7 +36,6 @@ interface CountingThrottle<T> {
  * value held back and the number of the others. The timers keep no process alive.
  */
 export function throttleAndCount<T>(
-  ms: number,
   keyOf: (value: T) => unknown,
   pass: (value: T, others: number) => void,
 ): CountingThrottle<T> {
@@ -41,7 +43,7 @@ export function throttleAndCount<T>(
   const intervals = new Map<unknown, Interval<T>>();
 
   function start(key: unknown, value: T, others: number): void {
-    intervals.set(key, { timer: setTimeout(end, ms, key).unref(), held: undefined });
+    intervals.set(key, { timer: setTimeout(end, reportIntervalMs, key).unref(), held: undefined });
     pass(value, others);
   }
 

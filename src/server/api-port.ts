@@ -2,7 +2,6 @@ import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
-import { failureReportMs } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
 import { throttle } from "../scheduling/timing.ts";
@@ -66,7 +65,7 @@ export async function openApiPort(
     mayHoldSecret,
     handle: traced(tracing, router),
     reportAcceptError: telemetry.reportAcceptError,
-    reportBurst: throttle(failureReportMs, (peerAddress) =>
+    reportBurst: throttle((peerAddress) =>
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),
     ),
   });

@@ -21,7 +21,6 @@ import { limitsInterceptor, limitsKey } from "../interceptors/limits.ts";
 import { eventsOf, headerOf, locationOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
-import { failureReportMs } from "../observability/call-observer.ts";
 import { JsonWriters } from "../proto-json/json-writer.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
@@ -93,7 +92,7 @@ export interface Api {
 export function createFailureReport(logger: Logger): FailureReport {
   const log = ({ code, cause, requestId }: Failure, others: number) =>
     logger.error({ err: cause, code, requestId, ...(others > 0 && { unlogged: others }) }, "a call failed");
-  const unavailable = throttleAndCount(failureReportMs, ({ cause }) => (cause as Error | undefined)?.message, log);
+  const unavailable = throttleAndCount(({ cause }) => (cause as Error | undefined)?.message, log);
   return {
     report: (failure) => (failure.code === "UNAVAILABLE" ? unavailable.take(failure) : log(failure, 0)),
     flush: unavailable.flush,

@@ -3,7 +3,6 @@ import type { RateLimiter } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
 import { isPostgresUrl, type KeyFinder, type ReportProgress, type Store } from "../domain/store.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
-import { failureReportMs } from "../observability/call-observer.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
 import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
 import { throttle } from "../scheduling/timing.ts";
@@ -50,7 +49,7 @@ export async function openBackend(
   resources.defer(async () => void (await Promise.all([externalChanges.close(), closeLimits()])));
 
   const { historyRetentionMs } = config;
-  const reportUndeleted = throttle(failureReportMs, (reason) =>
+  const reportUndeleted = throttle((reason) =>
     logger.error({ err: reason }, "old changes of stock could not be deleted; the server tries again"),
   );
   const housekeeping = startHousekeeping({ store, historyRetentionMs, clock, report: reportUndeleted });
@@ -136,7 +135,7 @@ async function openLimits(
   telemetry: Telemetry,
   store: Store,
 ): Promise<OpenedLimits> {
-  const report = throttle(failureReportMs, (reason) =>
+  const report = throttle((reason) =>
     telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
   );
   const { decided } = telemetry.observability.limits;

@@ -21,7 +21,7 @@ const lastLineMs = 1_000;
  * How a server has stopped: everything is released, or the store has not answered in time. For a disk a thread waits
  * without any limit, so that the process has to be killed.
  */
-export type StopOutcome = "released" | "database silent" | "disk silent";
+type StopOutcome = "released" | "database silent" | "disk silent";
 
 /** A server that takes requests. */
 export interface RunningServer {

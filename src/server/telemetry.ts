@@ -6,7 +6,6 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import { isPostgresUrl } from "../domain/store.ts";
-import { failureReportMs } from "../observability/call-observer.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { throttle } from "../scheduling/timing.ts";
@@ -44,7 +43,7 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
     clock: () => life.clock(),
   });
   resources.defer(() => observability.close());
-  const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
+  const reportAcceptError = throttle((reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   return { logger, level: new AdjustableLevel(logger, config.logLevel), observability, tracing, reportAcceptError };

@@ -1,4 +1,5 @@
 import { prettyFactory } from "pino-pretty";
+import { invisible } from "../domain/masking.ts";
 
 /** The fields of every line of the log. */
 interface Entry {
@@ -54,5 +55,5 @@ function describeFields(entry: Entry, omitted: readonly string[]): string[] {
 
 /** Replaces characters that a terminal would obey, or not show. */
 function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
+  return text.replaceAll(invisible, "\ufffd");
 }

@@ -1,7 +1,6 @@
 import { create, createRegistry } from "@bufbuild/protobuf";
 import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
 import { keptSinceMs, type StockChange } from "../domain/history.ts";
-import { failureReportMs } from "../observability/call-observer.ts";
 import { JsonWriters } from "../proto-json/json-writer.ts";
 import { throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/messages.ts";
@@ -30,7 +29,7 @@ export function startWebhooks(
   { store, externalChanges }: Backend,
 ): void {
   const { clock } = life;
-  const reportStore = throttle(failureReportMs, (reason) =>
+  const reportStore = throttle((reason) =>
     logger.error({ err: reason }, "the store of the webhooks failed; the server tries again"),
   );
   const observer: WebhookObserver = {

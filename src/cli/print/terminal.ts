@@ -1,4 +1,5 @@
-import { escapeInvisible, invisible } from "../../records/record-error.ts";
+import { invisible } from "../../domain/masking.ts";
+import { escapeInvisible } from "../../records/record-error.ts";
 
 /** Makes a text one line that is safe on a terminal. Invisible characters become `�`. */
 export function printable(text: string): string {
