@@ -132,7 +132,8 @@ export function progressAfterFailure(progress: WebhookProgress, attempt: FailedA
   return {
     ...progress,
     failures,
-    failingSinceMs: progress.failingSinceMs ?? nowMs,
+    // By a clock that was ahead, the first attempt is in the future.
+    failingSinceMs: Math.min(progress.failingSinceMs ?? nowMs, nowMs),
     nextAttemptAtMs: nowMs + Math.round(waitMs),
   };
 }

@@ -45,4 +45,10 @@ describe("a webhook whose attempts fail", () => {
     expect(failedMs).toBeGreaterThanOrEqual(pausedAfterMs);
     expect(failedMs).toBeLessThanOrEqual(pausedAfterMs + longestWaitMs);
   });
+
+  it("is failing since now where its first attempt is in the future, by a clock that was ahead", () => {
+    const failing = { ...newProgress(0n), failures: 1, failingSinceMs: startMs + 1 };
+    const { failingSinceMs } = progressAfterFailure(failing, { nowMs: startMs, random: 0, retryAfterMs: undefined });
+    expect(failingSinceMs).toBe(startMs);
+  });
 });
