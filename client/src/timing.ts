@@ -4,7 +4,10 @@ export interface Timing {
   now(): number;
   /** Milliseconds since some fixed moment, whatever the clock is set to. Default: `now` */
   elapsed?(): number;
-  /** Resolves after this time, in milliseconds. Rejects with the signal's reason as soon as it aborts. */
+  /**
+   * Resolves after this time, in milliseconds, or after the longest that a timer takes. Rejects with the signal's
+   * reason as soon as it aborts.
+   */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
   /** From 0 up to, but not including, 1. */
   random(): number;
@@ -18,6 +21,9 @@ export const systemTiming: Timing = {
   random: Math.random,
 };
 
+/** The longest that timers of JavaScript take, in milliseconds: 24 days. A longer one would end after 1 ms. */
+export const longestTimerMs = 2 ** 31 - 1;
+
 /** How much time has passed, for the difference of two readings: in milliseconds, whatever the clock is set to. */
 export function elapsedMs(timing: Timing): number {
   return timing.elapsed?.() ?? timing.now();
@@ -30,10 +36,13 @@ function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    }, delayMs);
+    const timer = setTimeout(
+      () => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      },
+      Math.min(delayMs, longestTimerMs),
+    );
     signal.addEventListener("abort", abort, { once: true });
   });
 }

@@ -1,9 +1,10 @@
 import { Code, type ConnectError, createClient, createRouterTransport, type HandlerContext } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createRetryInterceptor, HoldService, InventoryService } from "../../client/src/connect.ts";
 import { createPetstoreClient, defaultRetryPolicy, type PetstoreClient, toDuration } from "../../client/src/index.ts";
 import { isRetriable, nextDelayMs } from "../../client/src/retry-decision.ts";
 import type { RetryOverrides } from "../../client/src/retry-policy.ts";
+import { systemTiming } from "../../client/src/timing.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { failure, overLimit, refusedStream } from "./failures.ts";
 import { FakeTiming } from "./fake-timing.ts";
@@ -264,6 +265,8 @@ describe("back-off", () => {
 });
 
 describe("a wait", () => {
+  afterEach(() => void vi.useRealTimers());
+
   it("ends as soon as its call is aborted", async () => {
     const { routes, timeouts } = failing([overLimit(50)]);
     const client = createPetstoreClient({
@@ -277,5 +280,17 @@ describe("a wait", () => {
     controller.abort();
     await expect(call).rejects.toMatchObject({ code: Code.Canceled });
     expect(timeouts).toHaveLength(1);
+  });
+
+  it.each([2 ** 31, Number.POSITIVE_INFINITY])("of %d ms lasts for as long as a timer can", async (delayMs) => {
+    vi.useFakeTimers();
+    let isOver = false;
+    void systemTiming.sleep(delayMs, new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isOver).toBe(true);
   });
 });
