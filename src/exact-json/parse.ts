@@ -4,7 +4,7 @@ import { isNumber, JsonNumber } from "./number.ts";
 export const maxJsonDepth = 100;
 
 /**
- * How many values a text may hold: objects, arrays, and what is in them. Each costs memory and time, and a compressed
+ * How many values a body may hold: objects, arrays, and what is in them. Each costs memory and time, and a compressed
  * body of 4 KB could hold millions. The largest batch has some 8,000.
  */
 export const maxJsonValues = 50_000;
@@ -21,7 +21,7 @@ export class JsonFault extends Error {
 }
 
 /**
- * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
+ * Parses the JSON text of a body, in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
  * change becomes a `JsonNumber`. The last value of a repeated name counts.
  *
  * `JSON.parse` could do the same with a reviver, which sees the source of numbers. But it takes several times as long.
@@ -36,13 +36,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new JsonFault("must be in UTF-8");
   }
-  return new Parser(text, { allowsRepeatedNames: true }).parse();
+  return new Parser(text, { allowsRepeatedNames: true, maxValues: maxJsonValues }).parse();
 }
 
 /** How a text is parsed. */
 interface JsonTextOptions {
   /** Whether the last value of a repeated name counts. Otherwise a repeated name is a fault. */
   readonly allowsRepeatedNames: boolean;
+  /** How many values the text may hold. */
+  readonly maxValues: number;
 }
 
 /** Parses a JSON text, as `parseJson`. The text is well-formed Unicode. */
@@ -59,10 +61,12 @@ class Parser {
   #index = 0;
   #values = 0;
   readonly #allowsRepeatedNames: boolean;
+  readonly #maxValues: number;
 
-  constructor(text: string, { allowsRepeatedNames }: JsonTextOptions) {
+  constructor(text: string, { allowsRepeatedNames, maxValues }: JsonTextOptions) {
     this.#text = text;
     this.#allowsRepeatedNames = allowsRepeatedNames;
+    this.#maxValues = maxValues;
   }
 
   /** The only value of the text. */
@@ -87,8 +91,8 @@ class Parser {
   /** A value, inside of `depth` others. */
   #parseValue(depth: number): unknown {
     this.#values++;
-    if (this.#values > maxJsonValues) {
-      throw new JsonFault(`must not hold more than ${maxJsonValues} values`);
+    if (this.#values > this.#maxValues) {
+      throw new JsonFault(`must not hold more than ${this.#maxValues} values`);
     }
     switch (this.#peek()) {
       case quote:

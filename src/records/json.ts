@@ -28,10 +28,13 @@ export function formatJsonLine(value: unknown): string {
   return `${JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? rawJson(String(part)) : part))}\n`;
 }
 
-/** Parses the JSON text of one record. Throws `RecordError` with the given line. */
+/**
+ * Parses the JSON text of one record. Its length bounds how many values it holds. Throws `RecordError` with the given
+ * line.
+ */
 function parseJsonRecord(text: string, line: number): unknown {
   try {
-    return parseJsonText(text, { allowsRepeatedNames: false });
+    return parseJsonText(text, { allowsRepeatedNames: false, maxValues: Number.POSITIVE_INFINITY });
   } catch (error) {
     throw error instanceof JsonFault ? new RecordError(line, escapeInvisible(`the record ${error.reason}`)) : error;
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { orderStatuses, petStatuses } from "../../src/domain/catalog.ts";
+import { orderStatuses, petStatuses, type StockedPet } from "../../src/domain/catalog.ts";
 import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
 import { readRecords, type WrittenFormat, writeRecords } from "../../src/records/records.ts";
 import { anyCharacter } from "../support/any-character.ts";
@@ -67,3 +67,11 @@ it("reads back any pets from the CSV that it wrote", () => check(pets, petRecord
 it("reads back any pets from the JSON Lines that it wrote", () => check(pets, petRecord, "jsonl"));
 it("reads back any orders from the CSV that it wrote", () => check(orders, orderRecord, "csv"));
 it("reads back any orders from the JSON Lines that it wrote", () => check(orders, orderRecord, "jsonl"));
+
+it.each<WrittenFormat>(["csv", "jsonl"])("reads back a million tags from the %s that it wrote", async (format) => {
+  const tags = Array(1_000_000).fill("t");
+  const pet: StockedPet = { id: 7n, name: "", category: "", photoUrls: [], tags, status: "sold", quantity: 1n };
+  const written = (await Array.fromAsync(writeRecords(toAsync([pet]), format, petRecord))).join("");
+  const [read] = await Array.fromAsync(readRecords(toAsync([Buffer.from(written)]), format, petRecord));
+  expect(read?.tags).toHaveLength(tags.length);
+});
