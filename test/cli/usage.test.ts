@@ -22,6 +22,7 @@ const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
 const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not zero.";
 const baseUrlForm =
   "It must be a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.";
+const limitForm = "It must be a whole number from 1 to 999999999999999.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
 describe("wrong usage", () => {
@@ -104,7 +105,11 @@ describe("wrong usage", () => {
     ],
     [
       "keys create --plan enterprise --per-day 9 --per-minute 0",
-      "option '--per-minute <n>' argument '0' is invalid. It must be a whole number from 1 on.",
+      `option '--per-minute <n>' argument '0' is invalid. ${limitForm}`,
+    ],
+    [
+      "keys create --plan enterprise --per-minute 9 --per-day 1000000000000000",
+      `option '--per-day <n>' argument '1000000000000000' is invalid. ${limitForm}`,
     ],
     [
       "keys create --plan pro --expires-in 0d",

@@ -62,8 +62,14 @@ const parseKeyName = argument((text) => {
   return isName ? text : undefined;
 }, `${maxNameLength} characters at most, with no line break or other control character`);
 
+/** The largest integer that the `RateLimit` headers can hold. Source: RFC 9651, 3.3.1 */
+const maxLimit = 999_999_999_999_999;
+
 /** Reads a number of requests for an enterprise key. */
-const parseLimit = argument((text) => parseWholeNumber(text) || undefined, "a whole number from 1 on");
+const parseLimit = argument((text) => {
+  const limit = parseWholeNumber(text) ?? 0;
+  return limit >= 1 && limit <= maxLimit ? limit : undefined;
+}, `a whole number from 1 to ${maxLimit}`);
 
 /** Reads a scope, or several separated by commas. */
 const parseScopes = listArgument((text) => scopes.find((scope) => scope === text), `one of ${scopes.join(", ")}`);
@@ -156,7 +162,8 @@ function keyBuilder(options: CreateOptions): (nowMs: number) => Key {
 }
 
 const createHelp = `
---plan is required. An enterprise key also needs --per-minute and --per-day.
+--plan is required. An enterprise key also needs --per-minute and --per-day,
+each from 1 to 999,999,999,999,999.
 
 Examples:
   $ petstore keys create --plan pro --name "Till 3"
@@ -248,7 +255,8 @@ function change(key: Key, options: UpdateOptions, nowMs: number): KeySettings {
 
 const updateHelp = `
 A change from enterprise to another plan drops the two numbers. A change to
-enterprise needs both. Past usage counts against the new limits.
+enterprise needs both, each from 1 to 999,999,999,999,999. Past usage counts
+against the new limits.
 
 Examples:
   $ petstore keys update key_4kD0aT7uLw2QxYzB --plan business

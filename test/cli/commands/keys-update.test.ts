@@ -134,7 +134,7 @@ const isInvalid = (option: string, given: string, why: string) =>
   `option '${option}' argument '${given}' is invalid. ${why}`;
 const scopeForm = "It must be one of inventory:read, inventory:write, pets:read, orders:read.";
 const durationForm = "It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not zero.";
-const numberForm = "It must be a whole number from 1 on.";
+const numberForm = "It must be a whole number from 1 to 999999999999999.";
 const nameForm = "It must be 100 characters at most, with no line break or other control character.";
 const planForm = "Allowed choices are free, pro, business, enterprise.";
 
@@ -150,6 +150,7 @@ describe("an update of a key that cannot be", () => {
     ["--plan gold", isInvalid("--plan <plan>", "gold", planForm)],
     ["--per-minute 0", isInvalid("--per-minute <n>", "0", numberForm), enterprise],
     ["--per-day 1.5", isInvalid("--per-day <n>", "1.5", numberForm), enterprise],
+    ["--per-day 1000000000000000", isInvalid("--per-day <n>", "1000000000000000", numberForm), enterprise],
     ["--scope pets:write", isInvalid("--scope <scope>", "pets:write", scopeForm)],
     ["--scope=", isInvalid("--scope <scope>", "", scopeForm)],
     ["--expires-in soon", isInvalid("--expires-in <duration>", "soon", durationForm)],
