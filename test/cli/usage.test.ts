@@ -236,6 +236,11 @@ it("every command's help has the flags of the store, but for copy, which refuses
   expect(without[0]?.stdout).not.toMatch(/--db\b|--database|PETSTORE_D/);
 });
 
+it.for(["import", "export", "history"])("help of %s names the jq that keeps 64-bit numbers", async (command) => {
+  const { stdout } = await petstoreHere([command, "--help"], { cwd: "/" });
+  expect(stdout).toContain("jq 1.7");
+});
+
 it.for(["keys create", "webhooks list"])("help of %s is the same in both forms", async (command) => {
   const names = command.split(" ");
   expect(await petstoreHere(["help", ...names], { cwd: "/" })).toEqual(

@@ -82,7 +82,8 @@ async function print(chunks: AsyncIterable<string>): Promise<void> {
 const help = `
 In CSV, the elements of a list are separated by ';'. A ';' within an element is
 written '\\;', and a backslash before a ';' or a backslash is written '\\\\'. JSON
-Lines needs no such rule.
+Lines needs no such rule. Use jq 1.7 or newer: older ones round numbers beyond
+2^53, also in ids.
 
 Examples:
   $ petstore export > pets.csv

@@ -107,7 +107,8 @@ const help = `
 WHO is the name of the API key that made the change, the key's id where it has
 no name, or a command such as an import. WHY is the reason and the reference
 that came with it. BEFORE is '-' for a pet that was new. A wide terminal shows
-longer names and reasons.
+longer names and reasons. Use jq 1.7 or newer: older ones round numbers beyond
+2^53, also in ids.
 
 Examples:
   $ petstore history --pet 7 --last 100

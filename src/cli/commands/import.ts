@@ -147,6 +147,8 @@ A bad row is reported with its line, and nothing is changed. Orders of missing
 pets are imported with a warning. A server may run meanwhile. It shows the
 records within a second.
 
+Use jq 1.7 or newer: older ones round numbers beyond 2^53, also in ids.
+
 Examples:
   $ petstore import pets.csv --dry-run
   $ petstore import pets.json --orders orders.csv
