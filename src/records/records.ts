@@ -119,24 +119,38 @@ function locating<V>(line: number, read: () => V): V {
   }
 }
 
+/** How many entries V8 allows in a map. */
+const maxMapSize = 2 ** 24;
+
 /** The line of each id in a file. No id may appear twice. */
 export class FirstLines {
   // A number takes a third of the memory of a bigint, and nearly all ids are safe integers.
-  readonly #lines = new Map<bigint | number, number>();
+  #newest = new Map<bigint | number, number>();
+  readonly #maps = [this.#newest];
+  readonly #mapSize: number;
+
+  /** `mapSize` is how many entries one map holds. */
+  constructor(mapSize = maxMapSize) {
+    this.#mapSize = mapSize;
+  }
 
   /** Throws `RecordError` when the id was on an earlier line. */
   add(id: bigint, line: number): void {
-    const key = mapKeyOf(id);
-    const first = this.#lines.get(key);
+    const first = this.get(id);
     if (first !== undefined) {
       throw new RecordError(line, `id: ${id} is already on line ${first}`);
     }
-    this.#lines.set(key, line);
+    if (this.#newest.size === this.#mapSize) {
+      this.#newest = new Map();
+      this.#maps.push(this.#newest);
+    }
+    this.#newest.set(mapKeyOf(id), line);
   }
 
   /** The line of an id; undefined when it has not been read. */
   get(id: bigint): number | undefined {
-    return this.#lines.get(mapKeyOf(id));
+    const key = mapKeyOf(id);
+    return this.#maps.find((lines) => lines.has(key))?.get(key);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RecordError } from "../../src/records/record-error.ts";
 import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
-import { type FileFormat, readRecords } from "../../src/records/records.ts";
+import { type FileFormat, FirstLines, readRecords } from "../../src/records/records.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 /** Returns the records, or `LINE: message`. The chunks are small, so that chunks end everywhere. */
@@ -257,4 +257,17 @@ describe("an order", () => {
     const content = `id,petId,quantity,shipDate,status,complete\n1,7,2,${cells}\n`;
     expect(await read("csv", content, orderRecord)).toEqual(expected);
   });
+});
+
+it("the lines of ids are as many as there are, however few a map can have", () => {
+  const lines = new FirstLines(3);
+  const ids = Array.from({ length: 10 }, (_, index) => 2n ** 53n - 5n + BigInt(index));
+  for (const [index, id] of ids.entries()) {
+    lines.add(id, index + 1);
+  }
+  for (const [index, id] of ids.entries()) {
+    expect(lines.get(id)).toBe(index + 1);
+    expect(() => lines.add(id, 11)).toThrow(`id: ${id} is already on line ${index + 1}`);
+  }
+  expect(lines.get(7n)).toBeUndefined();
 });
