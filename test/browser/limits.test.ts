@@ -108,6 +108,22 @@ describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
     expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(key);
     expect(await page.locator("form.key").isVisible()).toBe(true);
   });
+
+  it("leaves the focus where the reader types when a remembered one is refused", async () => {
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, await mintProKey());
+    const { promise: typing, resolve: answer } = Promise.withResolvers<void>();
+    await page.route("**/v1/limits", async (route) => {
+      await typing;
+      await route.fulfill({ status: 401, json: { code: "API_KEY_REVOKED", message: "Revoked.", status: 401 } });
+    });
+    await page.reload();
+    const field = operation(page, "listInventory").getByLabel("pageToken");
+    await field.focus();
+    answer();
+    await expect.poll(() => keyNote(page)).toBe("This key has been revoked. Ask for a new one.");
+    expect(await field.evaluate((input) => input.matches(":focus"))).toBe(true);
+  });
 });
 
 describeInBrowser("a limit in the reference", { timeout: 60_000 }, () => {

@@ -47,7 +47,7 @@ function connectForm(api) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    return key === "" ? refuse("Enter your API key first.") : void useKey(api, key);
+    return key === "" ? ask("Enter your API key first.") : void useKey(api, key);
   });
   input.addEventListener("input", () => {
     input.removeAttribute("aria-invalid");
@@ -80,14 +80,19 @@ async function useKey(api, key) {
   if (api.baseUrl !== asked) {
     return;
   }
+  // A button that is disabled loses the focus to the page.
+  const isWaiting = isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
   if (fault === undefined) {
-    accept(api, checked, isEntered);
+    accept(api, checked, isWaiting);
     return;
   }
   if (isFinal) {
     memory.forget(nameOfKey(api));
   }
   refuse(fault);
+  if (isWaiting) {
+    input.focus();
+  }
 }
 
 /** Says that a key is being checked, until the check has ended. */
@@ -102,12 +107,10 @@ async function showCheck(check) {
   }
 }
 
-function accept(api, checked, isEntered) {
+function accept(api, checked, isWaiting) {
   memory.remember(nameOfKey(api), checked.key);
   input.value = "";
   open(false);
-  // A button that is disabled loses the focus to the page.
-  const isWaiting = isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
   api.use(checked);
   setText(accepted, `The key is in use: plan ${planName(api)}.`);
   if (isWaiting) {
@@ -119,7 +122,7 @@ function accept(api, checked, isEntered) {
 export function askForKey(text, button) {
   asker = button;
   open(true);
-  refuse(text);
+  ask(text);
 }
 
 /** The form is hidden while a key is in use, so the focus moves to what the reader needs next. */
@@ -129,10 +132,14 @@ function leaveForm() {
   next.focus();
 }
 
+function ask(text) {
+  refuse(text);
+  input.focus();
+}
+
 function refuse(text) {
   input.setAttribute("aria-invalid", "true");
   say(text);
-  input.focus();
 }
 
 function say(text) {
