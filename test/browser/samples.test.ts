@@ -24,6 +24,15 @@ describeInBrowser("the samples in the reference", { timeout: 60_000 }, () => {
     await tabs.getByRole("tab", { name: "curl", exact: true }).click();
   });
 
+  it.each(["Alt+ArrowRight", "Control+End", "Meta+ArrowRight", "Shift+ArrowRight"])(
+    "leave %s to the browser",
+    async (keys) => {
+      const { page } = await visit(stage.reader, stage.docs);
+      await operation(page, "getPet").getByRole("tab", { name: "curl", exact: true }).press(keys);
+      expect(await shownSample(page, "getPet")).toMatch(/^curl /);
+    },
+  );
+
   it("stay in place on the screen when the language is selected", async () => {
     const { page } = await visit(await stage.createReader({ viewport: { width: 390, height: 844 } }), stage.docs);
     const tab = operation(page, "listOrders").getByRole("tab", { name: "Go" });

@@ -42,7 +42,8 @@ function choose(tab) {
 
 function moveFocus(event) {
   const tab = event.target.closest?.("[role=tab]") ?? null;
-  if (tab === null) {
+  // With a modifier, a key is the browser's.
+  if (tab === null || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
     return;
   }
   const tabs = [...tab.parentElement.children];
