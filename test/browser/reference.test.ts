@@ -120,6 +120,26 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     },
   );
 
+  it("leaves the reader who types elsewhere alone when an answer comes", async () => {
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, key);
+    const { promise: typing, resolve: answer } = Promise.withResolvers<void>();
+    await page.route("**/v1/inventory/seven", async (route) => {
+      await typing;
+      await route.continue();
+    });
+    const panel = operation(page, "updateInventory");
+    await panel.getByLabel("petId").fill("seven");
+    await sendButton(page, "updateInventory").click();
+    const field = operation(page, "listInventory").getByLabel("pageToken");
+    await field.focus();
+    const scrolled = await page.evaluate("scrollY");
+    answer();
+    await panel.locator(".fault").waitFor();
+    expect(await field.evaluate((input) => input.matches(":focus"))).toBe(true);
+    expect(await page.evaluate("scrollY")).toBe(scrolled);
+  });
+
   it.each(["Control+Enter", "Meta+Enter"])("sends the body that the reader edits with %s", async (keys) => {
     const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);

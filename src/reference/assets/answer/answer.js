@@ -42,7 +42,14 @@ export function revealAnswer(section, ...parts) {
   place.replaceChildren(...parts);
   place.hidden = false;
   section.querySelector(".example").hidden = true;
-  place.scrollIntoView({ block: "nearest" });
+  if (isReaderAt(section)) {
+    place.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** Whether the focus is in a section, or nowhere. An answer may come when the reader has gone on to another place. */
+export function isReaderAt(section) {
+  return document.activeElement === document.body || section.contains(document.activeElement);
 }
 
 function createClearButton(section) {

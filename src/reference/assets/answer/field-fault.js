@@ -1,4 +1,5 @@
 import { createElement, parseMembers } from "../text.js";
+import { isReaderAt } from "./answer.js";
 
 /**
  * The field that a refusal names, as the name of a parameter or `body`, with the error. Undefined when it names no
@@ -26,7 +27,7 @@ export function faultOfAnswer({ status, text }, { parameters, bodyField, request
     : undefined;
 }
 
-/** Shows an error beside its field, and moves the focus there. */
+/** Shows an error beside its field, and moves the focus there unless the reader has gone on to another place. */
 export function showFault(section, name, message) {
   const field = section.querySelector(`form [data-field="${CSS.escape(name)}"]`);
   const control = field?.querySelector("input, textarea") ?? null;
@@ -38,9 +39,11 @@ export function showFault(section, name, message) {
   (field.querySelector(".entry") ?? field).append(note);
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", note.id);
-  // The label is above the control, and stays in sight.
-  control.focus({ preventScroll: true });
-  field.scrollIntoView({ block: "nearest" });
+  if (isReaderAt(section)) {
+    // The label is above the control, and stays in sight.
+    control.focus({ preventScroll: true });
+    field.scrollIntoView({ block: "nearest" });
+  }
 }
 
 /** Removes the errors of the fields within an element. */
