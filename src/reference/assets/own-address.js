@@ -10,11 +10,17 @@ export function showOwnAddress(ownOrigin) {
   }
   const isEncrypted = location.protocol === "https:";
   for (const text of codeTexts(document)) {
-    const shown = text.data
-      .replaceAll(ownOrigin, location.origin)
-      .replaceAll(hostOf(ownOrigin), hostOf(location.origin));
+    const shown = withAddress(text.data, ownOrigin, location.origin);
     text.data = isEncrypted && /^(-plaintext|--http2-prior-knowledge)$/.test(shown) ? "" : shown;
   }
+}
+
+/** A text with one origin in place of another. grpcurl names the host and the port alone. */
+export function withAddress(text, ownOrigin, origin) {
+  const addresses = [ownOrigin, hostOf(ownOrigin)].map((address) => address.replace(/\W/g, "\\$&"));
+  // What goes on after it, such as with another port, is another address.
+  const ownAddress = new RegExp(`(?:${addresses.join("|")})(?![\\w:.-])`, "g");
+  return text.replace(ownAddress, (found) => (found === ownOrigin ? origin : hostOf(origin)));
 }
 
 function codeTexts(root) {

@@ -11,6 +11,7 @@ import { ExactNumber, integerDigits, parseExactJson } from "../../../src/referen
 import { presentAnchor } from "../../../src/reference/assets/former-anchors.js";
 import { isSecret } from "../../../src/reference/assets/key/key-secret.js";
 import { describeWindows, parseWindows } from "../../../src/reference/assets/key/limits.js";
+import { withAddress } from "../../../src/reference/assets/own-address.js";
 
 function formatJson(text: string): string {
   return [...jsonLines(text)].join("\n");
@@ -143,6 +144,19 @@ describe("the field that a refusal points to", () => {
   ])("is none with %s", (_title, answer) => {
     expect(faultOfAnswer(answer, operation)).toBeUndefined();
   });
+});
+
+it.each([
+  ["http://127.0.0.1", "http://127.0.0.1:8080", "curl http://127.0.0.1/v1/pets", "curl http://127.0.0.1:8080/v1/pets"],
+  ["http://127.0.0.1", "http://127.0.0.1:8080", "127.0.0.1:80 petstore.v1", "127.0.0.1:8080 petstore.v1"],
+  ["http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8081, 127.0.0.1:8081", undefined],
+  ["http://127.0.0.1:8080", "https://pets.example", "http://127.0.0.1:8080/v1", "https://pets.example/v1"],
+  ["http://127.0.0.1:8080", "https://pets.example", "127.0.0.1:8080 list", "pets.example:443 list"],
+  ["http://[::1]:8080", "http://localhost:8080", "'http://[::1]:8080'", "'http://localhost:8080'"],
+  ["http://127.0.0.1:8080", "http://localhost:8080", "http://127.0.0.1:8080", "http://localhost:8080"],
+  ["http://a.b:8080", "http://localhost:8080", "http://axb:8080", undefined],
+])("code of a server at %s that is read at %s has the reader's address: %s", (own, read, text, shown) => {
+  expect(withAddress(text, own, read)).toBe(shown ?? text);
 });
 
 it.each([
