@@ -242,6 +242,12 @@ describe("the code samples", () => {
     }
   });
 
+  it("in Go escape the byte order mark, which Go refuses", () => {
+    const input = { values: { petId: ["7"] }, body: '{"quantity": 1, "x": "\ufeff"}' };
+    const code = writeGo(createCall(callableOf(entryOf("updateInventory")), input, local));
+    expect(code).toContain(String.raw`strings.NewReader("{\"quantity\": 1, \"x\": \"\ufeff\"}")`);
+  });
+
   it("have JSON on one line", () => {
     const { body, message } = exampleCall(entryOf("updateInventory"), local);
     expect([body, message.json]).toEqual(['{"quantity": 12}', '{"petId": 7, "update": {"quantity": 12}}']);

@@ -64,10 +64,10 @@ function bodyReader(body) {
 }
 
 /**
- * A raw string if possible. The escapes of JSON are valid in Go.
+ * A raw string if possible. The escapes of JSON are valid in Go, which refuses a byte order mark within a file.
  *
  * @param {string} text
  */
 function writeText(text) {
-  return /[`\r]/.test(text) ? JSON.stringify(text) : `\`${text}\``;
+  return /[`\r\ufeff]/.test(text) ? JSON.stringify(text).replaceAll("\ufeff", "\\ufeff") : `\`${text}\``;
 }
