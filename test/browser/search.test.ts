@@ -84,6 +84,21 @@ describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
     expect(await page.locator("dialog").isVisible()).toBe(false);
   });
 
+  it("leaves Enter to an input method while it composes", async () => {
+    const { page } = await visit(await stage.createReader(), stage.docs);
+    await page.keyboard.press("/");
+    await page.keyboard.type("banned");
+    await page.evaluate(`document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))`);
+    expect(await page.locator("dialog").isVisible()).toBe(true);
+  });
+
+  it("takes the keydown without a key that Chrome sends when it fills a field in", async () => {
+    const { page, complaints } = await visit(await stage.createReader(), stage.docs);
+    await page.evaluate(`document.querySelector("input").dispatchEvent(new Event("keydown", { bubbles: true }))`);
+    expect(complaints).toEqual([]);
+  });
+
   it("ignores a slash while the reader types", async () => {
     const { page } = await visit(await stage.createReader(), stage.docs);
     await operation(page, "listInventory").getByLabel("pageToken").press("/");

@@ -50,7 +50,7 @@ export function connectSearch() {
     if (move !== undefined) {
       event.preventDefault();
       results.move(move);
-    } else if (event.key === "Enter") {
+    } else if (event.key === "Enter" && !event.isComposing) {
       event.preventDefault();
       go(results.chosen);
     }
@@ -115,9 +115,9 @@ class Results {
   }
 }
 
-/** Ctrl+K, or ⌘K on a Mac. With Shift, it is the browser's. */
+/** Ctrl+K, or ⌘K on a Mac. With Shift, it is the browser's. When Chrome fills in a form, its event has no key. */
 function isSearchShortcut({ key, ctrlKey, metaKey, shiftKey, altKey }) {
-  return key.toLowerCase() === "k" && ctrlKey !== metaKey && !shiftKey && !altKey;
+  return key?.toLowerCase() === "k" && ctrlKey !== metaKey && !shiftKey && !altKey;
 }
 
 function isEntering(element) {
