@@ -215,9 +215,10 @@ function control(document: OpenApiDocument, { id, operation }: OperationEntry, p
     );
     return `<fieldset class="boxes"><legend class="unseen">${name}</legend>${boxes.join("")}</fieldset>`;
   }
+  const hint = required === true ? "" : items === undefined ? "not sent" : "not sent, or 1, 2, …";
   const attributes = [
     `id="${id}-${name}" name="${name}"`,
-    `aria-label="${name}" placeholder="${required === true ? "" : "not sent"}"`,
+    `aria-label="${name}" placeholder="${hint}"`,
     `autocomplete="off" spellcheck="false"`,
     ...(type === "integer" ? ['inputmode="numeric"'] : []),
     ...(required === true ? ['aria-required="true"'] : []),

@@ -77,6 +77,14 @@ describeInBrowser("the samples in the reference", { timeout: 60_000 }, () => {
     expect(await shownSample(page, "listInventory")).toContain("/v1/inventory?pageSize=50&status=sold");
   });
 
+  it.each(["1,2", "1, 2", "1 2", " 1\t2,"])("have each value of a list that is entered as %j", async (text) => {
+    const { page } = await visit(stage.reader, stage.docs);
+    const field = operation(page, "listStockChanges").getByLabel("petId");
+    expect(await field.getAttribute("placeholder")).toBe("not sent, or 1, 2, …");
+    await field.fill(text);
+    expect(await shownSample(page, "listStockChanges")).toContain("/v1/inventory/changes?petId=1&petId=2'");
+  });
+
   it("are copied as they are", async () => {
     const { page } = await visit(stage.reader, stage.docs);
     const panel = operation(page, "getPet");

@@ -16,7 +16,7 @@ function connectOperation(section, api) {
   const operation = JSON.parse(section.dataset.call);
   const button = section.querySelector("button[type=submit]");
   const form = section.querySelector(".explained");
-  const updateSamples = () => showSamples(section, createCall(operation, readInput(form), api.baseUrl));
+  const updateSamples = () => showSamples(section, createCall(operation, readInput(form, operation), api.baseUrl));
   let baseUrl = api.baseUrl;
   api.addEventListener("change", () => {
     if (baseUrl !== api.baseUrl) {
@@ -34,7 +34,7 @@ function connectOperation(section, api) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void sender.send(createCall(operation, readInput(form), api.baseUrl));
+    void sender.send(createCall(operation, readInput(form, operation), api.baseUrl));
   });
   // Enter adds a line to a body.
   form.addEventListener("keydown", (event) => {
@@ -49,13 +49,15 @@ function connectOperation(section, api) {
   }
 }
 
-/** The input by the names of the controls, and the body. */
-function readInput(form) {
+/** The input by the names of the controls, and the body. Commas or spaces separate the values of a list. */
+function readInput(form, { request }) {
   if (form.dataset.input !== undefined) {
     return JSON.parse(form.dataset.input);
   }
   const data = new FormData(form);
-  const { body, ...values } = Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name)]));
+  const textsOf = (name) =>
+    data.getAll(name).flatMap((text) => (request[name]?.repeated === true ? text.split(/[\s,]+/) : text));
+  const { body, ...values } = Object.fromEntries([...new Set(data.keys())].map((name) => [name, textsOf(name)]));
   return body === undefined ? { values } : { values, body: body[0] };
 }
 
