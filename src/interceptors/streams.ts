@@ -20,9 +20,13 @@ export const maxStreamsOfKey = 32;
 const maxStreams = 8_192;
 
 /**
- * How often the keys of open streams are checked for expiry, in milliseconds. A stream ends within a second of its key.
+ * How often the streams are checked for keys that have expired, and for keys that the store could not tell, in
+ * milliseconds. A stream ends within a second of its key.
  */
-const expiryCheckMs = 500;
+const keyCheckMs = 500;
+
+/** How many look-ups of keys run at the same time. PostgreSQL lets some 1,000 wait, which calls share. */
+const maxLookUps = 256;
 
 /** How long a client may take to read the end of its stream, in milliseconds. Then its exchange is aborted. */
 const lastReadMs = 500;
@@ -60,6 +64,8 @@ interface OpenStream {
   /** The scope that it needs; empty for none. */
   readonly scope: string;
   caller: Caller;
+  /** Whether the store could not be read when the key was looked up last. */
+  isUnknown: boolean;
 }
 
 /**
@@ -72,13 +78,16 @@ export class KeyStreams implements CallInterceptor {
   readonly #options: KeyStreamsOptions;
   readonly #open = new Set<OpenStream>();
   readonly #byKey = new Map<string, number>();
+  /** The streams whose keys must be looked up. */
+  readonly #due = new Set<OpenStream>();
+  #lookUps = 0;
   #opened = 0;
   #refused = 0;
-  #expiryCheck: NodeJS.Timeout | undefined;
+  #keyCheck: NodeJS.Timeout | undefined;
 
   constructor(options: KeyStreamsOptions) {
     this.#options = options;
-    options.onKeysChanged(() => void this.#identifyAgain());
+    options.onKeysChanged(() => this.#identifyAll());
     options.stopping.addEventListener("abort", () => this.#stop());
   }
 
@@ -100,7 +109,7 @@ export class KeyStreams implements CallInterceptor {
     if (caller?.key === undefined) {
       return await next(call);
     }
-    const stream = { call, caller, scope: operationOf(call.method)?.scope ?? "" };
+    const stream = { call, caller, scope: operationOf(call.method)?.scope ?? "", isUnknown: false };
     const leave = await this.#enter(stream, caller.key.id).catch((reason) => this.#refuse(call, reason));
     if (leave === undefined) {
       return await next(call);
@@ -173,9 +182,11 @@ export class KeyStreams implements CallInterceptor {
     this.#open.add(stream);
     this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + 1);
     // Keys may have changed between the caller's look-up and now.
-    void this.#identify(stream);
-    this.#expiryCheck ??= setInterval(() => this.#endExpired(), expiryCheckMs).unref();
+    this.#due.add(stream);
+    this.#identifyDue();
+    this.#keyCheck ??= setInterval(() => this.#checkKeys(), keyCheckMs).unref();
     return () => {
+      this.#due.delete(stream);
       if (this.#open.delete(stream)) {
         this.#leave(keyId);
       }
@@ -190,8 +201,8 @@ export class KeyStreams implements CallInterceptor {
       this.#byKey.set(keyId, open);
     }
     if (this.#open.size === 0) {
-      clearInterval(this.#expiryCheck);
-      this.#expiryCheck = undefined;
+      clearInterval(this.#keyCheck);
+      this.#keyCheck = undefined;
     }
   }
 
@@ -215,15 +226,36 @@ export class KeyStreams implements CallInterceptor {
   }
 
   /** Ends the streams whose keys are no longer valid, or no longer have the scope. */
-  async #identifyAgain(): Promise<void> {
-    await Promise.all([...this.#open].map((stream) => this.#identify(stream)));
+  #identifyAll(): void {
+    for (const stream of this.#open) {
+      this.#due.add(stream);
+    }
+    this.#identifyDue();
+  }
+
+  /** Starts as many of the look-ups that are due as may run. Each one that ends starts the next. */
+  #identifyDue(): void {
+    for (const stream of this.#due) {
+      if (this.#lookUps >= maxLookUps) {
+        return;
+      }
+      this.#due.delete(stream);
+      this.#lookUps += 1;
+      void this.#identify(stream).finally(() => {
+        this.#lookUps -= 1;
+        this.#identifyDue();
+      });
+    }
   }
 
   async #identify(stream: OpenStream): Promise<void> {
+    stream.isUnknown = false;
     const caller = await this.#options.identify(stream.call);
     if (caller.key === undefined) {
-      // A store that cannot be read says nothing about the key. It is asked again when it answers.
-      if (!isUnavailable(caller.refusal)) {
+      // A store that cannot be read says nothing about the key.
+      if (isUnavailable(caller.refusal)) {
+        stream.isUnknown = true;
+      } else {
         this.#end(stream, caller.refusal);
       }
       return;
@@ -235,13 +267,16 @@ export class KeyStreams implements CallInterceptor {
     }
   }
 
-  #endExpired(): void {
+  /** Looks up the keys that have expired, and those that the store could not tell. */
+  #checkKeys(): void {
     const nowMs = this.#options.clock();
     for (const stream of this.#open) {
-      if (stream.caller.key !== undefined && nowMs >= stream.caller.endsAtMs) {
-        void this.#identify(stream);
+      const isExpired = stream.caller.key !== undefined && nowMs >= stream.caller.endsAtMs;
+      if (isExpired || stream.isUnknown) {
+        this.#due.add(stream);
       }
     }
+    this.#identifyDue();
   }
 
   #stop(): void {

@@ -4,10 +4,10 @@ import { create } from "@bufbuild/protobuf";
 import { createMethodImplSpec } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { scopeMissing, storeUnavailable } from "../../src/domain/errors.ts";
+import { apiKeyRevoked, scopeMissing, storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
 import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
-import { authInterceptor, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
+import { authInterceptor, type Caller, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
 import { uncountedRefusal } from "../../src/interceptors/limits.ts";
 import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
@@ -108,6 +108,43 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
     .catch((error: unknown) => error);
   expect(errorCodeOf(toConnectError(reason))).toBe("API_KEY_REVOKED");
   expect(streams.counts).toMatchObject({ open: 0, opened: 1 });
+});
+
+it("a stream ends with its key although the store could not be read when the key changed", async () => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const revoked = { key: undefined, refusal: apiKeyRevoked() };
+  const answers: Caller[] = [caller, { key: undefined, refusal: storeUnavailable(undefined) }];
+  const listeners: (() => void)[] = [];
+  const identify = async () => answers.shift() ?? revoked;
+  const streams = createStreams({ identify, onKeysChanged: (listener) => listeners.push(listener) });
+  const call = createCall();
+  call.contextValues.set(callerKey, caller);
+  await streams.wrap(async () => ({ message: [] }) as never, watchStockChanges)(call);
+  for (const changeKeys of listeners) {
+    changeKeys();
+  }
+  const { signal } = call.signals.ending;
+  await expect.poll(() => signal.reason, { timeout: 1_000 }).toMatchObject({ code: "API_KEY_REVOKED" });
+});
+
+it("many streams look their keys up a few at a time", async () => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const lookUps: PromiseWithResolvers<Caller>[] = [];
+  const identify = () => {
+    const lookUp = Promise.withResolvers<Caller>();
+    lookUps.push(lookUp);
+    return lookUp.promise;
+  };
+  const streams = createStreams({ identify });
+  const handle = streams.wrap(async () => ({ message: [] }) as never, watchStockChanges);
+  for (let i = 0; i < 300; i += 1) {
+    const call = createCall();
+    call.contextValues.set(callerKey, { ...caller, key: createKey({ id: `key_${i}` }) });
+    await handle(call);
+  }
+  expect(lookUps).toHaveLength(256);
+  lookUps[0]?.resolve(caller);
+  await expect.poll(() => lookUps.length).toBe(257);
 });
 
 it("a stream without a key leaves once, however often it is told to", () => {
