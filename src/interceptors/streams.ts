@@ -28,7 +28,7 @@ const keyCheckMs = 500;
 /** How many look-ups of keys run at the same time. PostgreSQL lets some 1,000 wait, which calls share. */
 const maxLookUps = 256;
 
-/** How long a client may take to read the end of its stream, in milliseconds. Then its exchange is aborted. */
+/** How long a client may take to read the end of an open stream, in milliseconds. Then its exchange is aborted. */
 const lastReadMs = 500;
 
 /** A place for a stream of a key. */
@@ -66,6 +66,8 @@ interface OpenStream {
   caller: Caller;
   /** Whether the store could not be read when the key was looked up last. */
   isUnknown: boolean;
+  /** Whether its answer has begun. */
+  hasBegun: boolean;
 }
 
 /**
@@ -109,13 +111,17 @@ export class KeyStreams implements CallInterceptor {
     if (caller?.key === undefined) {
       return await next(call);
     }
-    const stream = { call, caller, scope: operationOf(call.method)?.scope ?? "", isUnknown: false };
+    const scope = operationOf(call.method)?.scope ?? "";
+    const stream = { call, caller, scope, isUnknown: false, hasBegun: false };
     const leave = await this.#enter(stream, caller.key.id).catch((reason) => this.#refuse(call, reason));
     if (leave === undefined) {
       return await next(call);
     }
     try {
       const response = (await next(call)) as StreamCallResponse;
+      // A stream that was ended while it was being opened is refused.
+      call.signals.ending.signal.throwIfAborted();
+      stream.hasBegun = true;
       this.#opened += 1;
       return this.#leavingAtEnd(response, call.exchange, leave);
     } catch (reason) {
@@ -289,6 +295,9 @@ export class KeyStreams implements CallInterceptor {
   #end(stream: OpenStream, reason: unknown): void {
     const { signals, exchange } = stream.call;
     signals.ending.abort(reason);
+    if (!stream.hasBegun) {
+      return;
+    }
     setTimeout(() => {
       if (this.#open.has(stream)) {
         exchange.abort();

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { create } from "@bufbuild/protobuf";
-import { createMethodImplSpec } from "@connectrpc/connect";
-import { expect, it } from "vitest";
+import { createMethodImplSpec, type HandlerContext } from "@connectrpc/connect";
+import { expect, it, vi } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { apiKeyRevoked, scopeMissing, storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
 import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
 import { authInterceptor, type Caller, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
-import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
 import { uncountedRefusal } from "../../src/interceptors/limits.ts";
 import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
 import { Call, type StreamCallResponse } from "../../src/rpc/call.ts";
@@ -72,7 +71,7 @@ it("a stream that is refused because the server stops is no failure of the servi
   expect(streams.counts).toMatchObject({ opened: 0, refused: 1, open: 0 });
 });
 
-it("a stream ends whose key was revoked while the store looked it up", async () => {
+it("a stream is refused whose key was revoked while the store looked it up", async () => {
   const lookUp = Promise.withResolvers<FoundKey>();
   const revoked = { key: createKey({ id: "key_a", revokedAtMs: 1 }), endsAtMs: Infinity };
   const answers = [lookUp.promise];
@@ -85,29 +84,21 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
   );
   const identify = createIdentify(keys, Date.now);
   const streams = createStreams({ identify, onKeysChanged: (listener) => listeners.push(listener) });
-  async function* messages(signal: AbortSignal) {
+  const open = async ({ signal }: HandlerContext) => {
     if (!signal.aborted) {
       await once(signal, "abort");
     }
-    signal.throwIfAborted();
-    yield {};
-  }
-  const spec = createMethodImplSpec(
-    watchStockChanges,
-    (_request, { signal }) => Promise.resolve(messages(signal)) as never,
-  );
+    return [];
+  };
+  const spec = createMethodImplSpec(watchStockChanges, (_request, context) => open(context) as never);
   const callInterceptors = [authInterceptor(identify), streams];
   const endpoint = createEndpoint(spec, { callInterceptors, messageInterceptors: [] });
 
   const opening = endpoint.handle(createCall());
   changeKeys();
   lookUp.resolve({ key: createKey({ id: "key_a" }), endsAtMs: Infinity });
-  const { message } = (await opening) as StreamCallResponse;
-  const reason = await message[Symbol.asyncIterator]()
-    .next()
-    .catch((error: unknown) => error);
-  expect(errorCodeOf(toConnectError(reason))).toBe("API_KEY_REVOKED");
-  expect(streams.counts).toMatchObject({ open: 0, opened: 1 });
+  await expect(opening).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
+  expect(streams.counts).toMatchObject({ open: 0, opened: 0 });
 });
 
 it("a stream ends with its key although the store could not be read when the key changed", async () => {
@@ -125,6 +116,36 @@ it("a stream ends with its key although the store could not be read when the key
   }
   const { signal } = call.signals.ending;
   await expect.poll(() => signal.reason, { timeout: 1_000 }).toMatchObject({ code: "API_KEY_REVOKED" });
+});
+
+it.each<[title: string, slow: "place" | "answer"]>([
+  ["waits for its place", "place"],
+  ["waits for its answer", "answer"],
+])("a stream that %s is refused when the server stops, and is not cut", async (_title, slow) => {
+  const late = Promise.withResolvers<void>();
+  const stopping = new AbortController();
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const leave = vi.fn();
+  const take = async () => {
+    await (slow === "place" && late.promise);
+    return { leave };
+  };
+  const identify = async () => caller;
+  const streams = createStreams({ identify, stopping: stopping.signal, places: { take } });
+  const call = createCall();
+  const abort = vi.spyOn(call.exchange, "abort");
+  call.contextValues.set(callerKey, caller);
+  const answer = async () => {
+    await (slow === "answer" && late.promise);
+    return { message: [] } as never;
+  };
+  const opening = streams.wrap(answer, watchStockChanges)(call);
+  setTimeout(() => stopping.abort(), 10);
+  setTimeout(late.resolve, 700);
+  await expect(opening).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(streams.counts).toMatchObject({ open: 0, opened: 0 });
+  expect(leave).toHaveBeenCalledOnce();
+  expect(abort).not.toHaveBeenCalled();
 });
 
 it("many streams look their keys up a few at a time", async () => {
