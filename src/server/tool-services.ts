@@ -71,7 +71,15 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       // The body of an answer is not read to its end if the client has gone away.
       signal.addEventListener("abort", leave);
       const handler = handlers.get(exchange.path) as UniversalHandler;
-      const { body, header: connectHeader, ...rest } = await answerByConnect(handler, exchange, refusal);
+      const answering = answerByConnect(handler, exchange, refusal);
+      const {
+        body,
+        header: connectHeader,
+        ...rest
+      } = await answering.catch((reason: unknown) => {
+        leave();
+        throw reason;
+      });
       const header = new HeaderList(connectHeader ?? new Headers());
       // Connect closes the connection after a 505. But the exchange decides whether a connection goes on, because it
       // knows what follows.
