@@ -180,13 +180,14 @@ function createInterceptors(options: ApiOptions) {
 
 /** Creates the services of the stock. The inventory differs over REST, where the whole list comes from a cache. */
 function createStockServices(options: ApiOptions, writers: JsonWriters) {
-  const { store, externalChanges, clock, historyRetentionMs, observeLag } = options;
+  const { store, externalChanges, clock, historyRetentionMs, observeLag, stopping } = options;
   const writeMessage = writers.message(InventoryItemSchema);
   const listCache = new InventoryListCache({
     read: (range) => store.listInventory({ statuses: [], ...range }),
     write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
-  const stock = new StockRevision(store.followed, listCache, store.listServers !== undefined);
+  const isShared = store.listServers !== undefined;
+  const stock = new StockRevision(store.followed, listCache, { isShared, stopping });
   const invalidate = () => stock.invalidate();
   externalChanges.subscribe("stock", invalidate);
   externalChanges.onUncounted(() => stock.invalidateAll());

@@ -3,6 +3,9 @@ import type { HistoryFollowing } from "../domain/store.ts";
 /** How many changes of others are read one by one at most. After more of them, all of the stock counts as changed. */
 const maxRead = 1_000;
 
+/** The wait after the store has failed, in milliseconds. Changes by others must be seen within a second. */
+const storeRetryMs = 250;
+
 /** Where in the history a server is: it knows of all changes up to a revision. */
 export interface StockPosition {
   /** The lineage of the store: see `HistoryBounds`. */
@@ -21,6 +24,14 @@ export interface StockListener {
   allChanged(revision: bigint): void;
 }
 
+/** How the history is followed. */
+interface RevisionOptions {
+  /** Whether other servers may change the stock at any time. Then each call of `caughtUp` asks the store. */
+  readonly isShared: boolean;
+  /** Aborts when the server stops serving. From then on, only calls of `caughtUp` ask the store again. */
+  readonly stopping: AbortSignal;
+}
+
 /**
  * Follows the revisions of the stock. It hears of this server's commits before their callers do, and of others' commits
  * soon after a call of `invalidate`.
@@ -28,8 +39,7 @@ export interface StockListener {
 export class StockRevision {
   readonly #store: HistoryFollowing;
   readonly #listener: StockListener;
-  /** Whether other servers may change the stock at any time. Then each call of `caughtUp` asks the store. */
-  readonly #isShared: boolean;
+  readonly #options: RevisionOptions;
   readonly #onAdvance: ((revision: bigint) => void)[] = [];
   readonly #onRestart: ((revision: bigint) => void)[] = [];
   /** Another object once anything may have changed. */
@@ -40,15 +50,17 @@ export class StockRevision {
   #catchingUp: Promise<void> | undefined;
   /** Whether others may have changed the stock in a way that the history does not tell of. */
   #isUncounted = false;
+  /** Asks the store again when it has failed. */
+  #retry: NodeJS.Timeout | undefined;
 
-  constructor(store: HistoryFollowing, listener: StockListener, isShared: boolean) {
+  constructor(store: HistoryFollowing, listener: StockListener, options: RevisionOptions) {
     this.#store = store;
     this.#listener = listener;
-    this.#isShared = isShared;
+    this.#options = options;
     store.onChanges(({ lineage, revision, petIds }) => {
       const known = this.#known;
       const isOther = known !== undefined && lineage !== known.lineage;
-      if (isOther || (isShared && revision - BigInt(petIds.length) > (known?.revision ?? -1n))) {
+      if (isOther || (options.isShared && revision - BigInt(petIds.length) > (known?.revision ?? -1n))) {
         // The store is another one now, or other servers have changed the stock in between. That is read first.
         this.invalidate();
       } else {
@@ -80,7 +92,7 @@ export class StockRevision {
    * is the same object. Throws what the store throws.
    */
   async caughtUp(): Promise<StockPosition> {
-    if (this.#isShared) {
+    if (this.#options.isShared) {
       this.#invalidations += 1;
     }
     const invalidations = this.#invalidations;
@@ -94,8 +106,17 @@ export class StockRevision {
   /** Notes that others may have changed the stock. */
   invalidate(): void {
     this.#invalidations += 1;
-    // The next list tries again, and throws the failure.
-    this.caughtUp().catch(() => {});
+    // A list that comes first tries again, too, and throws the failure.
+    this.caughtUp().catch(() => this.#retryLater());
+  }
+
+  #retryLater(): void {
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      if (this.#caughtUpWith < this.#invalidations && !this.#options.stopping.aborted) {
+        this.invalidate();
+      }
+    }, storeRetryMs).unref();
   }
 
   /** Notes that others have changed data in a way that the history does not tell of. */

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import type { ChangePage, ChangeQuery, StockChange } from "../../src/domain/history.ts";
 import type { CommittedChanges } from "../../src/domain/store.ts";
 import { StockRevision } from "../../src/services/stock-revision.ts";
@@ -9,6 +9,7 @@ class TestHistory {
   lineage = "0123456789ab";
   changes: { petId: bigint; isNew: boolean }[] = [];
   readonly revision: StockRevision;
+  readonly stopping = new AbortController();
   /** Reads so far. */
   reads = 0;
   /** Waited for in each read, before the store is looked at. */
@@ -31,7 +32,7 @@ class TestHistory {
         changed: (petId, revision) => this.heard.push(`${revision}: ${petId}`),
         allChanged: (revision) => this.heard.push(`${revision}: all`),
       },
-      false,
+      { isShared: false, stopping: this.stopping.signal },
     );
     this.revision.onRestart((revision) => this.heard.push(`${revision}: restart`));
   }
@@ -68,6 +69,10 @@ class TestHistory {
     return { changes: changes.slice(0, limit) as unknown as StockChange[], searchedTo: undefined };
   }
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it("begins where the history is, of which nothing is known", async () => {
   const history = new TestHistory(5);
@@ -197,6 +202,28 @@ it("fails as the store does, and tries again", async () => {
   expect((await history.revision.lastKnown()).revision).toBe(5n);
   history.beforeRead = () => {};
   expect(await history.settle()).toBe(6n);
+});
+
+it.each<[when: string, stop: (history: TestHistory) => void, heard: string[]]>([
+  ["within a second", () => {}, ["6: 9"]],
+  ["no more once the server stops", (history) => history.stopping.abort(), []],
+])("tries again by itself after the store has failed: %s", async (_, stop, heard) => {
+  vi.useFakeTimers();
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.beforeRead = () => {
+    throw new Error("the connection was reset");
+  };
+  history.revision.invalidate();
+  await vi.advanceTimersByTimeAsync(1_000);
+  history.beforeRead = () => {};
+  stop(history);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(history.heard.slice(1)).toEqual(heard);
+  const { reads } = history;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(history.reads).toBe(reads);
 });
 
 it.each<[what: string, lineage: string, length: number]>([

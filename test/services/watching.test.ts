@@ -16,6 +16,7 @@ import { openNewSqlite } from "../storage/sqlite-store.ts";
 const changeCount = 2_000;
 /** How many changes a stream that is behind reads at once. */
 const batchSize = 100;
+const stopping = new AbortController().signal;
 
 let opened: OpenedStore;
 /** Counts the turns of the event loop. */
@@ -44,7 +45,7 @@ function createPets(count: number, pet: Partial<StockedPet> = {}): StockedPet[] 
 }
 
 function createStock(store: HistoryFollowing = opened.store): StockRevision {
-  return new StockRevision(store, { changed: () => {}, allChanged: () => {} }, false);
+  return new StockRevision(store, { changed: () => {}, allChanged: () => {} }, { isShared: false, stopping });
 }
 
 function createFeed(stock = createStock()): StockFeed {

@@ -73,7 +73,10 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
       changed: (petId: bigint, revision: bigint) => heard.push(`${revision}: ${petId}`),
       allChanged: (revision: bigint) => heard.push(`${revision}: all`),
     };
-    const revision = new StockRevision(store, listener, true);
+    const revision = new StockRevision(store, listener, {
+      isShared: true,
+      stopping: new AbortController().signal,
+    });
     await setStock(store, 1n, 5n);
     await setStock(store, 1n, 6n);
     expect(await revision.caughtUp()).toMatchObject({ revision: 4n });
