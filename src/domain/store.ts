@@ -386,8 +386,11 @@ export interface WebhookStore {
   getWebhook(id: string): Promise<Webhook | undefined>;
   /** Deletes a webhook and its attempts. Returns whether there was one. */
   deleteWebhook(id: string): Promise<boolean>;
-  /** Pauses a webhook that is not paused. Returns the webhook as it is then; undefined when there is none. */
-  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined>;
+  /**
+   * Pauses a webhook that is not paused. With `judged`, it does so only where the stored progress is still that one, and
+   * no other server has claimed the webhook. Returns the webhook as it is then; undefined when there is none.
+   */
+  pauseWebhook(id: string, reason: PauseReason, atMs: number, judged?: WebhookProgress): Promise<Webhook | undefined>;
   /**
    * Resumes a webhook, and forgets its failures. Deliveries go on after `position`; undefined for the present position.
    * Returns the resumed webhook; undefined when there is none.

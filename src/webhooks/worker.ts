@@ -26,7 +26,7 @@ import {
 /** A receiver that takes longer to answer is slow, in milliseconds. */
 const slowMs = 1_000;
 
-/** The wait after the store has failed, or has refused to save a worker's progress, in milliseconds. */
+/** The wait after the store has failed, or has refused what a worker saves, in milliseconds. */
 export const storeRetryMs = 5_000;
 
 /** After how long a worker that delivers nothing saves how far it has searched, in milliseconds. */
@@ -161,8 +161,7 @@ export class WebhookWorker {
       return 0;
     }
     if (page === undefined) {
-      await this.#pause("history");
-      return this.#waitForReload();
+      return await this.#pause("history");
     }
     this.#pendingSinceMs = page.changes[0]?.occurredAtMs;
     if (page.changes.length > 0) {
@@ -293,7 +292,7 @@ export class WebhookWorker {
     if (!hasFailed) {
       this.#searchedTo = upTo;
     } else if (hasFailedTooLong(this.#webhook.progress, clock())) {
-      await this.#pause("failures");
+      return await this.#pause("failures");
     }
     return 0;
   }
@@ -349,12 +348,20 @@ export class WebhookWorker {
     return isSaved;
   }
 
-  async #pause(reason: PauseReason): Promise<void> {
+  /**
+   * Pauses the webhook, unless a command or another server has changed it first. Resolves to the wait before the next
+   * step, in milliseconds.
+   */
+  async #pause(reason: PauseReason): Promise<number> {
     const { store, clock, observer } = this.#options;
-    const paused = await store.pauseWebhook(this.#webhook.id, reason, clock());
-    this.#webhook = paused ?? this.#webhook;
-    if (paused?.paused?.reason === reason) {
-      observer.paused(paused, reason);
+    const { id, progress } = this.#webhook;
+    const webhook = await store.pauseWebhook(id, reason, clock(), progress);
+    if (webhook?.paused?.reason !== reason) {
+      this.#isOutdated = true;
+      return storeRetryMs;
     }
+    this.#webhook = webhook;
+    observer.paused(webhook, reason);
+    return this.#waitForReload();
   }
 }

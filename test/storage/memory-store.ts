@@ -24,7 +24,13 @@ import type {
   UsageSave,
 } from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage } from "../../src/domain/usage-merge.ts";
-import { type DeliveryAttempt, newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
+import {
+  type DeliveryAttempt,
+  newProgress,
+  type PauseReason,
+  type Webhook,
+  type WebhookProgress,
+} from "../../src/domain/webhook.ts";
 import { MemoryStock, StockData } from "./memory-stock.ts";
 
 interface Secret {
@@ -234,8 +240,15 @@ export class MemoryStore extends MemoryStock implements Store {
     return this.#data.webhooks.delete(id);
   }
 
-  async pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
-    return this.#changeWebhook(id, ({ paused = { reason, atMs } }) => ({ paused }));
+  async pauseWebhook(
+    id: string,
+    reason: PauseReason,
+    atMs: number,
+    judged?: WebhookProgress,
+  ): Promise<Webhook | undefined> {
+    return this.#changeWebhook(id, ({ paused = { reason, atMs }, progress }) =>
+      judged === undefined || isDeepStrictEqual(progress, judged) ? { paused } : {},
+    );
   }
 
   async resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {

@@ -57,6 +57,23 @@ export function describeWebhooks(open: OpenStore): void {
       }),
     );
 
+    it.each<[change: string, position: bigint | undefined]>([
+      ["the failures are forgotten", undefined],
+      ["the position is set", 9n],
+    ])("that were resumed since a pause was judged are not paused: %s", (_, position) =>
+      withStore(open, async ({ store }) => {
+        const webhook = createWebhook({ id: "whk_a" });
+        await store.createWebhook(webhook);
+        const judged = { ...webhook.progress, deliveringUpTo: 5n, failures: 1, failingSinceMs: 5, nextAttemptAtMs: 9 };
+        await store.saveProgress("whk_a", { from: webhook.progress, to: judged });
+        const resumed = await store.resumeWebhook("whk_a", position);
+        expect(await store.pauseWebhook("whk_a", "failures", 7, judged)).toEqual(resumed);
+        expect(await store.getWebhook("whk_a")).toEqual(resumed);
+        const paused = { ...resumed, paused: { reason: "history", atMs: 8 } };
+        expect(await store.pauseWebhook("whk_a", "history", 8, resumed?.progress)).toEqual(paused);
+      })(),
+    );
+
     it.each<[from: string, begun: Partial<WebhookProgress>, position: bigint | undefined]>([
       ["the failures that a command has forgiven", { failures: 1, failingSinceMs: 5, nextAttemptAtMs: 9 }, undefined],
       ["the time of the first failure", { failures: 0, failingSinceMs: 5 }, undefined],

@@ -599,6 +599,22 @@ describe("a webhook", () => {
     expect((await store.getWebhook("whk_a"))?.paused?.reason).toBe(reason);
   });
 
+  it("that is resumed right before it is paused goes on where it was resumed", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
+    await change(3);
+    let sinceMs = startMs + 1;
+    const pauseWebhook = store.pauseWebhook.bind(store);
+    store.pauseWebhook = async (...args) => {
+      sinceMs = 0;
+      await store.resumeWebhook("whk_a", 4n);
+      return await pauseWebhook(...args);
+    };
+    start({ keptSinceMs: () => sinceMs });
+    await time.pass(minute);
+    expect(pauses).toEqual([]);
+    expect(received.map(({ revisions }) => revisions)).toEqual([[5n]]);
+  });
+
   it("whose next change is deleted right before it is read is paused, and skips nothing silently", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(1n) }));
     await change(3);

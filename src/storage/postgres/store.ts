@@ -33,7 +33,7 @@ import type {
   WriteContext,
   Written,
 } from "../../domain/store.ts";
-import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
+import type { DeliveryAttempt, PauseReason, Webhook, WebhookProgress } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
 import {
@@ -374,8 +374,9 @@ export class PostgresStore implements Store {
     return this.#change("webhooks", (connection) => deleteWebhook(connection, id));
   }
 
-  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
-    return this.#change("webhooks", (connection) => pauseWebhook(connection, id, reason, atMs));
+  pauseWebhook(id: string, reason: PauseReason, atMs: number, judged?: WebhookProgress): Promise<Webhook | undefined> {
+    const pause = { reason, atMs, judged };
+    return this.#change("webhooks", (connection) => pauseWebhook(connection, this.#id, id, pause));
   }
 
   resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {

@@ -1,5 +1,11 @@
 import type { ProgressStep } from "../../domain/store.ts";
-import { type DeliveryAttempt, keptAttempts, type PauseReason, type Webhook } from "../../domain/webhook.ts";
+import {
+  type DeliveryAttempt,
+  keptAttempts,
+  type PauseReason,
+  type Webhook,
+  type WebhookProgress,
+} from "../../domain/webhook.ts";
 import {
   type AttemptRow,
   attemptFromRow,
@@ -13,6 +19,13 @@ import type { Queryable } from "./connection/connection.ts";
 interface WebhookRow extends WebhookColumns {
   readonly pet_ids: bigint[];
   readonly paused: PauseReason | null;
+}
+
+/** A pause, and the progress for which it is meant: see `WebhookStore`. */
+interface WebhookPause {
+  readonly reason: PauseReason;
+  readonly atMs: number;
+  readonly judged: WebhookProgress | undefined;
 }
 
 const columns = `id, url, pet_ids, crossing, created_at_ms, secret, former_secret, former_secret_ends_ms, paused,
@@ -73,18 +86,28 @@ export async function deleteWebhook(connection: Queryable, id: string): Promise<
   return (await connection.query(`DELETE FROM webhooks WHERE id = $1 RETURNING id`, id)).length > 0;
 }
 
+/** See `WebhookStore`. */
 export async function pauseWebhook(
   connection: Queryable,
+  server: string,
   id: string,
-  reason: PauseReason,
-  atMs: number,
+  { reason, atMs, judged }: WebhookPause,
 ): Promise<Webhook | undefined> {
-  await connection.query(
-    `UPDATE webhooks SET paused = $1, paused_at_ms = $2 WHERE id = $3 AND paused IS NULL`,
-    reason,
-    BigInt(atMs),
-    id,
-  );
+  const pause = `UPDATE webhooks SET paused = $1, paused_at_ms = $2 WHERE id = $3 AND paused IS NULL`;
+  const values = [reason, BigInt(atMs), id];
+  if (judged === undefined) {
+    await connection.query(pause, ...values);
+  } else {
+    await connection.query(
+      `${pause}
+         AND (claimed_by IS NULL OR claimed_by = $4 OR claimed_until < clock_timestamp())
+         AND (position, delivering_up_to, failures, failing_since_ms, next_attempt_at_ms)
+           IS NOT DISTINCT FROM ($5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint)`,
+      ...values,
+      server,
+      ...progressColumns(judged),
+    );
+  }
   return getWebhook(connection, id);
 }
 

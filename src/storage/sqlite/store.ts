@@ -26,7 +26,7 @@ import type {
   WriteContext,
   Written,
 } from "../../domain/store.ts";
-import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
+import type { DeliveryAttempt, PauseReason, Webhook, WebhookProgress } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
@@ -320,8 +320,8 @@ export class SqliteStore implements Store {
     return this.#writer.run("deleteWebhook", id);
   }
 
-  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
-    return this.#writer.run("pauseWebhook", id, reason, atMs);
+  pauseWebhook(id: string, reason: PauseReason, atMs: number, judged?: WebhookProgress): Promise<Webhook | undefined> {
+    return this.#writer.run("pauseWebhook", id, reason, atMs, judged);
   }
 
   resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {

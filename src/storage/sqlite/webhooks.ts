@@ -5,6 +5,7 @@ import {
   type PauseReason,
   pauseReasons,
   type Webhook,
+  type WebhookProgress,
 } from "../../domain/webhook.ts";
 import {
   type AttemptRow,
@@ -65,18 +66,25 @@ export function deleteWebhook(connection: Connection, id: string): boolean {
   return connection.all(`DELETE FROM webhooks WHERE id = ? RETURNING id`, id).length > 0;
 }
 
+/** See `WebhookStore`. */
 export function pauseWebhook(
   connection: Connection,
   id: string,
   reason: PauseReason,
   atMs: number,
+  judged?: WebhookProgress,
 ): Webhook | undefined {
-  connection.run(
-    `UPDATE webhooks SET paused = ?, paused_at_ms = ? WHERE id = ? AND paused IS NULL`,
-    reason,
-    BigInt(atMs),
-    id,
-  );
+  const pause = `UPDATE webhooks SET paused = ?, paused_at_ms = ? WHERE id = ? AND paused IS NULL`;
+  const values = [reason, BigInt(atMs), id];
+  if (judged === undefined) {
+    connection.run(pause, ...values);
+  } else {
+    connection.run(
+      `${pause} AND (position, delivering_up_to, failures, failing_since_ms, next_attempt_at_ms) IS (?, ?, ?, ?, ?)`,
+      ...values,
+      ...progressColumns(judged),
+    );
+  }
   return getWebhook(connection, id);
 }
 

@@ -303,6 +303,7 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await expect.poll(async () => idsOf(await other.claimWebhooks()), { timeout: 10_000 }).toEqual(["whk_a"]);
     expect(await other.saveProgress("whk_a", { from: newProgress(1n), to: newProgress(5n) })).toBe(true);
     expect(await silent.saveProgress("whk_a", { from: newProgress(5n), to: newProgress(2n) })).toBe(false);
+    expect(await silent.pauseWebhook("whk_a", "failures", 7, newProgress(5n))).toMatchObject({ paused: undefined });
     expect((await other.getWebhook("whk_a"))?.progress).toEqual(newProgress(5n));
   });
 
