@@ -34,7 +34,7 @@ type FeedListener = () => void;
  * store itself. Without readers, nothing is read or kept.
  */
 export class StockFeed {
-  readonly #store: Pick<HistoryFollowing, "listChanges">;
+  readonly #store: Pick<HistoryFollowing, "historyBounds" | "listChanges">;
   readonly #stock: StockRevision;
   readonly #observe: FeedObserver;
   readonly #listeners = new Set<FeedListener>();
@@ -46,7 +46,11 @@ export class StockFeed {
   /** The turn of the reader that was the last to ask for one. */
   #lastTurn = Promise.resolve();
 
-  constructor(store: Pick<HistoryFollowing, "listChanges">, stock: StockRevision, observe: FeedObserver) {
+  constructor(
+    store: Pick<HistoryFollowing, "historyBounds" | "listChanges">,
+    stock: StockRevision,
+    observe: FeedObserver,
+  ) {
     this.#store = store;
     this.#stock = stock;
     this.#observe = observe;
@@ -152,7 +156,7 @@ export class StockFeed {
     this.#isReading = false;
   }
 
-  /** Throws if the next changes are deleted already. */
+  /** Throws if the next changes are deleted already, or are those of another history. */
   async #read(): Promise<ChangeBlock> {
     const after = this.#upTo;
     const { lineage } = await this.#stock.lastKnown();
@@ -160,6 +164,10 @@ export class StockFeed {
     const [first] = changes;
     if (first?.revision !== after + 1n) {
       throw new Error(`change ${after + 1n} is no longer kept`);
+    }
+    // Only bounds that are read after the changes tell whose history these are of.
+    if ((await this.#store.historyBounds(0)).lineage !== lineage) {
+      throw new Error("another store has come into place");
     }
     const upTo = changes.at(-1)?.revision ?? after;
     return {

@@ -226,6 +226,31 @@ describe("the feed that streams share", () => {
     expect(known).toEqual([false, false, true, true]);
   });
 
+  it("has no changes of another store that comes into place while it reads them", async () => {
+    let bounds = { ...(await opened.store.historyBounds(0)), head: 2_000n };
+    const store: HistoryFollowing = {
+      onChanges() {},
+      historyBounds: async () => bounds,
+      listChanges: (query) => opened.store.listChanges(query),
+    };
+    const stock = createStock(store);
+    const replaced: HistoryFollowing = {
+      ...store,
+      listChanges(query) {
+        bounds = { ...bounds, lineage: "0123456789ab" };
+        return store.listChanges(query);
+      },
+    };
+    const feed = new StockFeed(replaced, stock, () => {});
+    const isTold = Promise.withResolvers<void>();
+    await feed.join(isTold.resolve, bounds.lineage);
+    await opened.store.importAll({ pets: createPets(10, { quantity: 7n }) }, 1);
+    bounds = { ...bounds, head: 2_010n };
+    stock.invalidate();
+    await isTold.promise;
+    expect([feed.hasReached(2_000n), feed.blockAfter(2_000n)]).toEqual([false, undefined]);
+  });
+
   it("has nothing of the history that it was reading when another store came into the place of that one", async () => {
     let bounds = { ...(await opened.store.historyBounds(0)), head: 2_000n };
     const store: HistoryFollowing = {
@@ -236,7 +261,8 @@ describe("the feed that streams share", () => {
     const stock = createStock(store);
     const isRead = Promise.withResolvers<void>();
     const isAsked = Promise.withResolvers<void>();
-    const slow: Pick<HistoryFollowing, "listChanges"> = {
+    const slow: HistoryFollowing = {
+      ...store,
       async listChanges(query) {
         const page = await store.listChanges(query);
         isAsked.resolve();
