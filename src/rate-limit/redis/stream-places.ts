@@ -40,11 +40,18 @@ export class SharedStreamPlaces {
   async take(keyId: string, max: number): Promise<{ leave(): void } | undefined> {
     this.#taken += 1;
     const name = `${this.#server}:${this.#taken}`;
-    const { scripts } = this.#counting;
+    const { link, scripts } = this.#counting;
+    const isSent = link.isConnected;
     const [isFree] = await this.#ask({
       script: scripts.takePlace,
       key: placesName(keyId),
       args: [name, max, leaseMs],
+    }).catch((reason: unknown) => {
+      if (isSent) {
+        // The answer is lost, but Valkey may have given the place.
+        this.#giveBack(keyId, name);
+      }
+      throw reason;
     });
     if (isFree === 0) {
       return undefined;
@@ -76,6 +83,10 @@ export class SharedStreamPlaces {
     if (names.size === 0) {
       this.#held.delete(keyId);
     }
+    this.#giveBack(keyId, name);
+  }
+
+  #giveBack(keyId: string, name: string): void {
     const { scripts } = this.#counting;
     const call = { script: scripts.leavePlace, key: placesName(keyId), args: [name] };
     if (this.#left.size < mostLeft) {

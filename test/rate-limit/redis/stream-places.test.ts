@@ -138,6 +138,19 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
     await until(async () => (await redis.client.zcard(name)) === most - 1, 2_000);
   });
 
+  it("are free soon after Valkey's return where it hung when they were taken, and the server then refuses", async () => {
+    const server = await TestLimits.open(redis.url, { fallback: "refuse" });
+    open.push(server);
+    const { id } = freshKey(1);
+    // From here on, Valkey knows the script.
+    await take(server, freshKey(1).id);
+    redis.hang();
+    await expect(server.limits.places.take(id, 1)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    redis.resume();
+    await server.connected();
+    await until(async () => (await server.limits.places.take(id, 1)) !== undefined, 2_000);
+  });
+
   it("are told again to a Valkey that was restarted empty, and granted while it is away", async () => {
     const own = await RedisServer.start();
     const limits = await TestLimits.open(own.url);
