@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { BlockList } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -25,6 +26,11 @@ interface Service {
 interface ComposeFile {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks?: Readonly<Record<string, Network>>;
+}
+
+interface Network {
+  readonly ipam?: { readonly config: readonly { readonly subnet: string; readonly ip_range?: string }[] };
 }
 
 const run = promisify(execFile);
@@ -36,6 +42,14 @@ function read(name: string): string {
 
 function readCompose(name: string): ComposeFile {
   return parse(read(name), { merge: true });
+}
+
+/** The addresses of a subnet, such as `10.0.0.0/8`. */
+function listOf(subnet: string): BlockList {
+  const [address = "", prefix] = subnet.split("/");
+  const list = new BlockList();
+  list.addSubnet(address, Number(prefix));
+  return list;
 }
 
 /** Has Docker Compose read a file, with these variables and the present PATH alone. */
@@ -102,7 +116,7 @@ describe.each([
 });
 
 describe("compose.cluster.yaml", () => {
-  const { services } = readCompose("compose.cluster.yaml");
+  const { services, networks = {} } = readCompose("compose.cluster.yaml");
   const balancer = read("ops/haproxy.cfg");
   const servers = Object.entries(services).filter(([, { image }]) => image === "petstore-inventory");
 
@@ -126,6 +140,18 @@ describe("compose.cluster.yaml", () => {
     const address = Object.values(services.balancer?.networks ?? {})[0];
     for (const [, { environment }] of servers) {
       expect(environment?.PETSTORE_TRUSTED_PROXY).toBe(`${address.ipv4_address}/32`);
+    }
+  });
+
+  it("hands out addresses beside those that are fixed, whoever starts first", () => {
+    const fixed = Object.values(services).flatMap(({ networks: joined = [] }) =>
+      Array.isArray(joined) ? [] : Object.entries(joined),
+    );
+    expect(fixed.map(([network]) => network)).toEqual(["front"]);
+    for (const [network, { ipv4_address }] of fixed) {
+      const [{ subnet, ip_range = subnet } = { subnet: "" }] = networks[network]?.ipam?.config ?? [];
+      expect(listOf(subnet).check(ipv4_address)).toBe(true);
+      expect(listOf(ip_range).check(ipv4_address)).toBe(false);
     }
   });
 
