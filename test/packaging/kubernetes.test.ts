@@ -137,3 +137,35 @@ describe("the manifests for Kubernetes", () => {
     );
   });
 });
+
+interface RelabelRule {
+  readonly source_labels: readonly string[];
+  readonly regex: string;
+  readonly action: string;
+}
+
+describe("the configuration of Prometheus for Kubernetes", () => {
+  const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
+  const [, text = ""] = /```yaml\n(scrape_configs:\n[^`]*role: pod[^`]*)```/.exec(operations) ?? [];
+  const [{ relabel_configs: rules }] = parse(text).scrape_configs as [{ relabel_configs: RelabelRule[] }];
+
+  /** Whether Prometheus asks a port of the deployment's pod in a phase. */
+  function isAsked(portName: string, phase: string): boolean {
+    const labels: Readonly<Record<string, string>> = {
+      __meta_kubernetes_pod_label_app_kubernetes_io_name: spec.template.metadata.labels["app.kubernetes.io/name"],
+      __meta_kubernetes_pod_container_port_name: portName,
+      __meta_kubernetes_pod_phase: phase,
+    };
+    const matches = ({ source_labels, regex }: RelabelRule) =>
+      new RegExp(`^(?:${regex})$`).test(source_labels.map((label) => labels[label]).join(";"));
+    return rules
+      .filter(({ action }) => ["keep", "drop"].includes(action))
+      .every((rule) => matches(rule) === (rule.action === "keep"));
+  }
+
+  it("has it ask each pod that has not ended, at the operator's port alone", () => {
+    const phases = ["Pending", "Running", "Succeeded", "Failed", "Unknown"];
+    expect(phases.filter((phase) => isAsked("ops", phase))).toEqual(["Pending", "Running", "Unknown"]);
+    expect(phases.filter((phase) => isAsked("api", phase))).toEqual([]);
+  });
+});
