@@ -43,14 +43,16 @@ export function addRestore(program: Command): void {
 async function backUp(db: string, file: string): Promise<void> {
   requireMaintenance(db);
   lowerPriority();
-  const work = interruptibly((guard) =>
-    withExistingStore(db, async ({ maintenance = notInFiles() }) => {
-      const takenAtMs = Date.now();
-      await withProgress("backing up", (report) => maintenance.backup(file, guard(report)));
-      const bytes = statSync(file).size;
-      await recordBackup(maintenance, { takenAtMs, bytes });
-      return bytes;
-    }),
+  const work = interruptibly(
+    (guard) =>
+      withExistingStore(db, async ({ maintenance = notInFiles() }) => {
+        const takenAtMs = Date.now();
+        await withProgress("backing up", (report) => maintenance.backup(file, guard(report)));
+        const bytes = statSync(file).size;
+        await recordBackup(maintenance, { takenAtMs, bytes });
+        return bytes;
+      }),
+    "no backup made",
   );
   const bytes = await work.catch((error: unknown) => {
     throw toFailure(error, file);
