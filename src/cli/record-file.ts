@@ -108,7 +108,7 @@ function readOnce(createStream: () => Readable, stats: Stats): Source {
     totalBytes: stats.isFile() ? stats.size : undefined,
     read: (interrupted) => {
       if (spool !== undefined) {
-        return spool.replay();
+        return spool.replay(interrupted);
       }
       spool = new Spool();
       return spool.record(addAbortSignal(interrupted, createStream()));
@@ -164,8 +164,8 @@ class Spool {
   }
 
   /** The stored bytes, from the start. */
-  replay(): AsyncIterable<Uint8Array> {
-    return createReadStream("", { fd: this.#fd, start: 0, autoClose: false });
+  replay(interrupted: AbortSignal): AsyncIterable<Uint8Array> {
+    return createReadStream("", { fd: this.#fd, start: 0, autoClose: false, signal: interrupted });
   }
 }
 
