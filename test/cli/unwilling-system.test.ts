@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   cpSync,
@@ -175,22 +175,29 @@ describe.skipIf(process.platform !== "linux")("a file that cannot be read on", (
   });
 });
 
-describe.skipIf(process.platform !== "linux")("when there is no room for a new secret on stdout", () => {
-  it.for<[args: string, replacement: RegExp]>([
-    ["keys create --plan free", /petstore keys rotate key_\w{16}/],
-    ["keys create --plan free --json", /petstore keys rotate key_\w{16}/],
-    ["keys rotate KEY", /petstore keys rotate key_\w{16}/],
-    ["webhooks create --url https://example.com/", /petstore webhooks rotate-secret whk_\w{16}/],
-    ["webhooks rotate-secret WEBHOOK", /petstore webhooks rotate-secret whk_\w{16}/],
-  ])("names the command that makes another: petstore %s", async ([args, replacement]) => {
+describe.skipIf(process.platform !== "linux")("when a new secret cannot be written to stdout", () => {
+  const onFullDisk = ">/dev/full";
+  // A pipe that nobody reads any more.
+  const toNobody = "3<>pipe >pipe 3<&-";
+
+  it.for<[args: string, output: string, replacement: RegExp]>([
+    ["keys create --plan free", onFullDisk, /petstore keys rotate key_\w{16}/],
+    ["keys create --plan free --json", onFullDisk, /petstore keys rotate key_\w{16}/],
+    ["keys create --plan free --json", toNobody, /petstore keys rotate key_\w{16}/],
+    ["keys rotate KEY", onFullDisk, /petstore keys rotate key_\w{16}/],
+    ["webhooks create --url https://example.com/", onFullDisk, /petstore webhooks rotate-secret whk_\w{16}/],
+    ["webhooks rotate-secret WEBHOOK", onFullDisk, /petstore webhooks rotate-secret whk_\w{16}/],
+    ["webhooks rotate-secret WEBHOOK", toNobody, /petstore webhooks rotate-secret whk_\w{16}/],
+  ])("names the command that makes another: petstore %s %s", async ([args, output, replacement]) => {
     const cwd = createFolder();
+    execFileSync("mkfifo", ["pipe"], { cwd });
     const json = async (line: string) =>
       JSON.parse((await petstore([...line.split(" "), "--json"], { cwd })).stdout) as { readonly id: string };
     const key = await json("keys create --plan free");
     const webhook = await json("webhooks create --url https://example.com/");
     const given = args.replace("KEY", key.id).replace("WEBHOOK", webhook.id).split(" ");
 
-    const { code, stderr } = await petstore(given, { cwd, by: ["sh", "-c", 'exec "$0" "$@" >/dev/full'] });
+    const { code, stderr } = await petstore(given, { cwd, by: ["sh", "-c", `exec "$0" "$@" ${output}`] });
 
     expect(code).toBe(1);
     const [command = ""] = replacement.exec(stderr) ?? [];

@@ -1,3 +1,4 @@
+import { systemFailure } from "../failure.ts";
 import { printable, printableJsonLine, terminalWidth, wrapWords } from "./terminal.ts";
 
 /** A secret that a command has just stored. */
@@ -11,7 +12,10 @@ interface NewSecret {
   readonly json: object;
 }
 
-/** Prints a new secret: as JSON for programs, or with a warning for people. If stdout fails, says how to get another. */
+/**
+ * Prints a new secret: as JSON for programs, or with a warning for people. If stdout fails, even because its reader is
+ * gone, says how to get another secret, and ends the process with 1.
+ */
 export function printNewSecret(
   { secret, purpose, replacement, json }: NewSecret,
   options: { readonly json?: true },
@@ -20,8 +24,10 @@ export function printNewSecret(
   const text = `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`;
   process.stdout.write(options.json ? `${printableJsonLine(json)}\n` : text, (error) => {
     if (error) {
-      // The command exits for the failure itself. The secret is stored already.
+      // The secret is stored already.
+      process.stderr.write(`petstore: ${systemFailure("write to stdout", error).message}\n`);
       process.stderr.write(`petstore: the secret is lost. '${printable(replacement)}' makes another.\n`);
+      process.exit(1);
     }
   });
 }
