@@ -29,8 +29,16 @@ interface Machine {
   readonly variables?: (folder: string) => NodeJS.ProcessEnv;
 }
 
-/** Runs `petstore keys list` by its link in `node_modules/.bin`, on a machine with these versions. */
-function launch({ own, installed, below = "project", variables }: Machine) {
+/** How a command is started: in a folder of the machine, by these words. */
+interface Start {
+  readonly in: string;
+  readonly by: readonly [program: string, ...args: string[]];
+}
+
+const byItsLink: Start = { in: "project", by: ["node_modules/.bin/petstore"] };
+
+/** Runs the command with `keys list` on a machine with these versions. */
+function launch({ own, installed, below = "project", variables }: Machine, start = byItsLink) {
   const folder = createFolder();
   const home = join(folder, "project/node_modules/petstore-inventory");
   cpSync(join(projectRoot, "bin"), join(home, "bin"), { recursive: true });
@@ -49,11 +57,8 @@ function launch({ own, installed, below = "project", variables }: Machine) {
     writeNode(join(folder, below, `node_modules/${nodePackage}/bin/node`), installed);
   }
   const env = { PATH: path, ...variables?.(folder) };
-  return spawnSync("node_modules/.bin/petstore", ["keys", "list"], {
-    cwd: join(folder, "project"),
-    env,
-    encoding: "utf8",
-  });
+  const [program, ...args] = start.by;
+  return spawnSync(program, [...args, "keys", "list"], { cwd: join(folder, start.in), env, encoding: "utf8" });
 }
 
 describe("the launcher", () => {
@@ -88,6 +93,26 @@ describe("the launcher", () => {
     expect(stderr).toBe("");
     expect(stdout).toMatch(new RegExp(`^${version} --\\S+.* /\\S+/petstore\\.js keys list\n$`));
     expect(status).toBe(0);
+  });
+
+  it.each<[start: Start, ran: RegExp]>([
+    [{ in: "project/node_modules/petstore-inventory/bin", by: ["sh", "petstore"] }, /^v24.* \/\S+\.js keys list\n$/],
+    [{ in: "project/node_modules/petstore-inventory/bin", by: ["sh", "node"] }, /^v24\.0\.0 keys list\n$/],
+    [{ in: "project/node_modules/.bin", by: ["sh", "petstore"] }, /^v24.* \/\S+\.js keys list\n$/],
+  ])("finds its files when it is started in its own folder: %j", (start, ran) => {
+    const { stdout, stderr } = launch({ installed: "v24.0.0" }, start);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(ran);
+  });
+
+  it.each(["petstore", "node"])("does not look elsewhere when a shell reads %s without a file", (name) => {
+    const script = readFileSync(join(projectRoot, "bin", name), "utf8");
+    const { stdout, stderr, status } = launch(
+      { installed: "v24.0.0" },
+      { in: ".", by: ["sh", "-c", script, "none/x"] },
+    );
+    expect(stderr).toMatch(/^none\/x: [^\n]+\n$/);
+    expect({ stdout, isDone: status === 0 }).toEqual({ stdout: "", isDone: false });
   });
 
   it.each<[title: string, machine: Machine, told: string]>([
