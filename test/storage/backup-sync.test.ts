@@ -164,6 +164,25 @@ it.each([
   expect(readdirSync(folder).filter((name) => name.startsWith("copy."))).toEqual(["copy.db"]);
 });
 
+it("refuses at once to replace a store that it could not keep, and restores when that is moved away", async () => {
+  const folder = createFolder();
+  const [copy, file] = [join(folder, "copy.db"), join(folder, "petstore.db")];
+  const store = openSqliteStore(file);
+  await store.maintenance.backup(copy);
+  await store.close();
+  refuseLinks("EPERM");
+  const copied: number[] = [];
+
+  const restored = restoreDatabase(copy, file, (done) => copied.push(done));
+
+  await expect(restored).rejects.toThrow(`${file}: it can have no hard link, by which a restore keeps`);
+  expect(copied).toEqual([]);
+  expect(await checkDatabase(file, "full")).toEqual([]);
+  fs.renameSync(file, `${file}.former`);
+  await restoreDatabase(copy, file);
+  expect(await checkDatabase(file, "full")).toEqual([]);
+});
+
 it("leaves no file where neither a link nor a rename succeeds", async () => {
   const folder = createFolder();
   const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];

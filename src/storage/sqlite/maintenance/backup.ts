@@ -203,7 +203,7 @@ const busyTimeoutMs = 1_000;
  * place, whole.
  *
  * Throws `StoreHeldError` while the store is served. Throws `StoreFileError` while another process uses the store, for
- * a backup that is not sound, and where a store kept by an earlier restore would be lost.
+ * a backup that is not sound, and where the former store, or one that an earlier restore has kept, would be lost.
  */
 export async function restoreDatabase(
   backup: string,
@@ -224,8 +224,8 @@ export async function restoreDatabase(
   }
   undo.defer(() => lock.release());
   const keptAs = wasThere ? keptFileOf(path) : undefined;
-  if (keptAs !== undefined && isTaken(keptAs)) {
-    throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
+  if (keptAs !== undefined) {
+    assertKeepable(path, keptAs);
   }
 
   const draft = draftOf(path, "restore");
@@ -235,6 +235,20 @@ export async function restoreDatabase(
   undo.move();
   lock.release();
   return keptAs;
+}
+
+/** Throws `StoreFileError` for a store that cannot be kept: before the copy, which may take long. */
+function assertKeepable(path: string, keptAs: string): void {
+  if (isTaken(keptAs)) {
+    throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
+  }
+  if (!tryToLink(path, keptAs)) {
+    throw new StoreFileError(
+      `${path}: it can have no hard link, by which a restore keeps the former store; move the store away ` +
+        "first, with its -wal and -journal if there are any",
+    );
+  }
+  rmSync(keptAs);
 }
 
 /** Copies a backup, and checks the copy. */
