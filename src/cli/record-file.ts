@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import type { RecordChange } from "../domain/import.ts";
+import type { RecordChange } from "../domain/catalog.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
 import { type FileFormat, FirstLines, readRecords } from "../records/records.ts";

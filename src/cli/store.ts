@@ -1,8 +1,13 @@
 import { existsSync } from "node:fs";
-import type { ImportResult, Imports } from "../domain/import.ts";
+import type { ImportResult, Imports } from "../domain/catalog.ts";
 import { maskCredentials } from "../domain/masking.ts";
-import type { ReportProgress, StoreMaintenance } from "../domain/store.ts";
-import { isPostgresUrl, type RegisteredServer, type Store } from "../domain/store.ts";
+import {
+  isPostgresUrl,
+  type RegisteredServer,
+  type ReportProgress,
+  type Store,
+  type StoreMaintenance,
+} from "../domain/store.ts";
 import {
   type CopiedCounts,
   CopyError,

@@ -1,8 +1,16 @@
-import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "./catalog.ts";
+import type {
+  ImportResult,
+  Imports,
+  InventoryItem,
+  Order,
+  OrderStatus,
+  Pet,
+  PetStatus,
+  StockedPet,
+} from "./catalog.ts";
 import type { ChangePage, ChangeQuery, HistoryBounds } from "./history.ts";
 import type { Hold, HoldEnding, HoldRequest, HoldState } from "./hold.ts";
 import type { Idempotency } from "./idempotency.ts";
-import type { ImportResult, Imports } from "./import.ts";
 import type { FoundKey, Key, KeySettings, Plan } from "./key.ts";
 import type { Usage } from "./limits.ts";
 import type { Availability, StockCommand, StockEntry, StockRefusal } from "./stock.ts";

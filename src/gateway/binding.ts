@@ -6,7 +6,6 @@ import { createFieldTextReader, type JsonReaders } from "../proto-json/json-read
 import type { JsonWriters } from "../proto-json/json-writer.ts";
 import type { JsonReader, JsonWriter, TextReader } from "../proto-json/scalar.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import type { QueryFieldSets, QueryFields } from "./query.ts";
 import {
   type HttpRule,
   type PathTemplate,
@@ -22,7 +21,7 @@ import {
   type ResumeReader,
   type StreamFormats,
 } from "./stream.ts";
-import { decodeQueryName, splitQuery } from "./url-text.ts";
+import { decodeQueryName, type QueryFieldSets, type QueryFields, splitQuery } from "./url.ts";
 
 /** A compiled rule: reads a request, and writes its answer. */
 export interface Binding {

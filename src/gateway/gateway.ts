@@ -7,10 +7,10 @@ import { JsonWriters } from "../proto-json/json-writer.ts";
 import { answerCall, type ProtocolCall } from "../rpc/call.ts";
 import { type Endpoint, readNotFound, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { type Binding, type Compilers, createBinding, type MethodOptions } from "./binding.ts";
-import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { type RouteMatch, RouteTrie } from "./routes/route-trie.ts";
+import { QueryFieldSets } from "./url.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestOptions, Partial<MethodOptions> {

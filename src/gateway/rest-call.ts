@@ -11,9 +11,8 @@ import { toContentError } from "../rpc/codec.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
-import { readQuery } from "./query.ts";
 import { chooseFormat, streamAnswer } from "./stream.ts";
-import { percentDecode, percentDecodeSegments } from "./url-text.ts";
+import { percentDecode, percentDecodeSegments, readQuery } from "./url.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };

@@ -1,5 +1,4 @@
-import { type Order, orderStatuses, petStatuses, type StockedPet } from "../domain/catalog.ts";
-import type { RecordChange } from "../domain/import.ts";
+import { type Order, orderStatuses, petStatuses, type RecordChange, type StockedPet } from "../domain/catalog.ts";
 import { isJsonObject } from "../exact-json/parse.ts";
 import { boolean, type FieldFormat, int64, oneOf, text, textList, timestamp } from "./field.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";

@@ -1,4 +1,4 @@
-import type { RecordChange } from "../domain/import.ts";
+import type { RecordChange } from "../domain/catalog.ts";
 import { mapKeyOf } from "../domain/ranges.ts";
 import { formatCsvRow, readCsv } from "./csv.ts";
 import { formatJsonLine, readJsonArray, readJsonLines } from "./json.ts";

@@ -1,4 +1,4 @@
-import { type ImportCounts, maxStrayPets, type StrayOrders } from "../domain/import.ts";
+import { type ImportCounts, maxStrayPets, type StrayOrders } from "../domain/catalog.ts";
 
 /*
  * Both backends stage the records of an import in temporary tables, count what a merge would do, and merge them. Their

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { QueryFieldSets, readQuery } from "../../src/gateway/query.ts";
+import { QueryFieldSets, readQuery } from "../../src/gateway/url.ts";
 import { ContentFault } from "../../src/proto-json/content-fault.ts";
 import type { Fields } from "../../src/proto-json/fields.ts";
 import { protoJson } from "../../src/proto-json/json-policy.ts";

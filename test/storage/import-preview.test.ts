@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Imports } from "../../src/domain/import.ts";
+import type { Imports } from "../../src/domain/catalog.ts";
 import { previewImportInto } from "../../src/storage/sqlite/import.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";

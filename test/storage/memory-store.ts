@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Order, OrderStatus, Pet, StockedPet } from "../../src/domain/catalog.ts";
-import { petNotFound } from "../../src/domain/errors.ts";
 import {
   type ImportCounts,
   type ImportResult,
   type Imports,
   maxStrayPets,
+  type Order,
+  type OrderStatus,
+  type Pet,
   type RecordChange,
+  type StockedPet,
   UnknownRecordError,
-} from "../../src/domain/import.ts";
+} from "../../src/domain/catalog.ts";
+import { petNotFound } from "../../src/domain/errors.ts";
 import { type FoundKey, foundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import type {

@@ -1,7 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Order, StockedPet } from "../../src/domain/catalog.ts";
-import { type ImportCounts, type ImportResult, type Imports, UnknownRecordError } from "../../src/domain/import.ts";
+import {
+  type ImportCounts,
+  type ImportResult,
+  type Imports,
+  type Order,
+  type StockedPet,
+  UnknownRecordError,
+} from "../../src/domain/catalog.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createContext, createOrder, createPet, everything, setStock } from "./samples.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { petStatuses, type StockedPet } from "../../src/domain/catalog.ts";
-import type { RecordChange } from "../../src/domain/import.ts";
+import { petStatuses, type RecordChange, type StockedPet } from "../../src/domain/catalog.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
 import { createPet, setStock } from "./samples.ts";

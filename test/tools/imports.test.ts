@@ -103,7 +103,7 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
     ["../body.ts", "node:net"],
     ["../../rpc/endpoint.ts", "../../domain/key.ts", "node:http2"],
   ],
-  ["src/gateway/routes/probe.ts", ["../query.ts", "../../rpc/endpoint.ts"], ["../../services/catalog.ts"]],
+  ["src/gateway/routes/probe.ts", ["../url.ts", "../../rpc/endpoint.ts"], ["../../services/catalog.ts"]],
   ["src/services/probe.ts", ["../../gen/petstore/v1/pet_pb.ts"], ["better-sqlite3", "../storage/sqlite/store.ts"]],
   ["src/observability/probe.ts", ["prom-client"], ["../storage/sqlite/files/space.ts", "better-sqlite3"]],
   ["src/storage/postgres/writer/probe.ts", ["../../../domain/key.ts", "pg"], ["../../sqlite/store.ts"]],

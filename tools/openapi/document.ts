@@ -2,8 +2,8 @@ import { type DescFile, type DescService, getOption, hasOption } from "@bufbuild
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { Stability, title as serviceTitle } from "../../gen/petstore/options/v1/options_pb.ts";
 import { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
-import { QueryFieldSets } from "../../src/gateway/query.ts";
 import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
+import { QueryFieldSets } from "../../src/gateway/url.ts";
 import { operationOf } from "../../src/interceptors/operation.ts";
 import { restJson } from "../../src/server/rest-json.ts";
 import { messagesInBodies } from "./body-messages.ts";

@@ -6,8 +6,8 @@ import {
   TryIt,
 } from "../../gen/petstore/options/v1/options_pb.ts";
 import { boundFields, createPaging } from "../../src/gateway/binding.ts";
-import type { QueryFieldSets } from "../../src/gateway/query.ts";
 import { type HttpRule, httpRules, type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/http-rule.ts";
+import type { QueryFieldSets } from "../../src/gateway/url.ts";
 import { headerOf, operationOf, successStatus } from "../../src/interceptors/operation.ts";
 import { requireField } from "../../src/proto-json/fields.ts";
 import { rpcName } from "../../src/rpc/endpoint.ts";

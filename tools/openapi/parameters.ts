@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import type { QueryField, QueryFields } from "../../src/gateway/query.ts";
 import type { PathTemplate } from "../../src/gateway/routes/http-rule.ts";
+import type { QueryField, QueryFields } from "../../src/gateway/url.ts";
 import { headerOf } from "../../src/interceptors/operation.ts";
 import { resolveFieldPath } from "../../src/proto-json/fields.ts";
 import { fieldExample } from "./examples.ts";

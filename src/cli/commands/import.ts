@@ -1,6 +1,12 @@
 import { type Command, Option } from "commander";
-import type { Order, StockedPet } from "../../domain/catalog.ts";
-import { type ImportResult, type Imports, type StrayOrders, UnknownRecordError } from "../../domain/import.ts";
+import {
+  type ImportResult,
+  type Imports,
+  type Order,
+  type StockedPet,
+  type StrayOrders,
+  UnknownRecordError,
+} from "../../domain/catalog.ts";
 import { columnNames, formatCount, isWhole, orderRecord, petRecord } from "../../records/record-format.ts";
 import { type FileFormat, fileFormats } from "../../records/records.ts";
 import { usageFailure } from "../failure.ts";

@@ -1,12 +1,13 @@
-import type { Order, StockedPet } from "../../domain/catalog.ts";
 import {
   hasChanges,
   type ImportCounts,
   type ImportResult,
   type Imports,
+  type Order,
   type RecordChange,
+  type StockedPet,
   UnknownRecordError,
-} from "../../domain/import.ts";
+} from "../../domain/catalog.ts";
 import type { CopiedValue } from "../copy.ts";
 import {
   type CountsRow,

@@ -1,13 +1,14 @@
 import { statSync } from "node:fs";
-import type { Order, StockedPet } from "../../domain/catalog.ts";
 import {
   hasChanges,
   type ImportCounts,
   type ImportResult,
   type Imports,
+  type Order,
   type RecordChange,
+  type StockedPet,
   UnknownRecordError,
-} from "../../domain/import.ts";
+} from "../../domain/catalog.ts";
 import { toNullable } from "../rows.ts";
 import {
   type CountsRow,

@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import type { InventoryItem, Order, OrderStatus, Pet, StockedPet } from "../../domain/catalog.ts";
+import type {
+  ImportResult,
+  Imports,
+  InventoryItem,
+  Order,
+  OrderStatus,
+  Pet,
+  StockedPet,
+} from "../../domain/catalog.ts";
 import { petNotFound, storeUnavailable } from "../../domain/errors.ts";
 import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
-import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import { type Availability, entryOf, type StockCommand, type StockEntry } from "../../domain/stock.ts";

@@ -1,8 +1,7 @@
 import { type DescMessage, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ListInventoryRequestSchema } from "../../../gen/petstore/v1/inventory_service_pb.ts";
-import { QueryFieldSets, readQuery } from "../../../src/gateway/query.ts";
-import { decodeQueryName, decodeQueryText, splitQuery } from "../../../src/gateway/url-text.ts";
+import { decodeQueryName, decodeQueryText, QueryFieldSets, readQuery, splitQuery } from "../../../src/gateway/url.ts";
 import { ContentFault } from "../../../src/proto-json/content-fault.ts";
 import { createFields, type Fields } from "../../../src/proto-json/fields.ts";
 import type { JsonPolicy } from "../../../src/proto-json/json-policy.ts";
