@@ -258,8 +258,8 @@ export class KeyStreams implements CallInterceptor {
     stream.isUnknown = false;
     const caller = await this.#options.identify(stream.call);
     if (caller.key === undefined) {
-      // A store that cannot be read says nothing about the key.
-      if (isUnavailable(caller.refusal)) {
+      // A store that cannot be read says nothing about a key, except for one whose end was known before.
+      if (isUnavailable(caller.refusal) && !this.#isExpired(stream)) {
         stream.isUnknown = true;
       } else {
         this.#end(stream, caller.refusal);
@@ -275,14 +275,16 @@ export class KeyStreams implements CallInterceptor {
 
   /** Looks up the keys that have expired, and those that the store could not tell. */
   #checkKeys(): void {
-    const nowMs = this.#options.clock();
     for (const stream of this.#open) {
-      const isExpired = stream.caller.key !== undefined && nowMs >= stream.caller.endsAtMs;
-      if (isExpired || stream.isUnknown) {
+      if (stream.isUnknown || this.#isExpired(stream)) {
         this.#due.add(stream);
       }
     }
     this.#identifyDue();
+  }
+
+  #isExpired({ caller }: OpenStream): boolean {
+    return caller.key !== undefined && this.#options.clock() >= caller.endsAtMs;
   }
 
   #stop(): void {

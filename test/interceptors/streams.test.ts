@@ -118,6 +118,19 @@ it("a stream ends with its key although the store could not be read when the key
   await expect.poll(() => signal.reason, { timeout: 1_000 }).toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
+it("a stream ends with its key although the store cannot be read when the key expires", async () => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Date.now() + 200 };
+  const answers: Caller[] = [caller];
+  const identify = async () => answers.shift() ?? { key: undefined, refusal: storeUnavailable(undefined) };
+  const streams = createStreams({ identify });
+  const call = createCall();
+  call.contextValues.set(callerKey, caller);
+  await streams.wrap(async () => ({ message: [] }) as never, watchStockChanges)(call);
+  const { signal } = call.signals.ending;
+  await expect.poll(() => signal.reason, { timeout: 1_500 }).toMatchObject({ code: "UNAVAILABLE" });
+  expect(Date.now()).toBeGreaterThanOrEqual(caller.endsAtMs);
+});
+
 it.each<[title: string, slow: "place" | "answer"]>([
   ["waits for its place", "place"],
   ["waits for its answer", "answer"],
