@@ -19,11 +19,26 @@ export function createKeyInterceptor(apiKey: ApiKey, origin: string): Intercepto
         Code.FailedPrecondition,
       );
     }
-    const key = typeof apiKey === "function" ? await apiKey() : apiKey;
+    const key = typeof apiKey === "function" ? await unlessAborted(apiKey, request.signal) : apiKey;
     assertApiKey(key);
     request.header.set("authorization", `Bearer ${key}`);
     return next(request);
   };
+}
+
+/** What a function resolves to. Rejects with the signal's reason as soon as it aborts: the function may never settle. */
+async function unlessAborted<T>(start: () => T | Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let abort = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return await Promise.race([start(), aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 /**

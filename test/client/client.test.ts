@@ -332,6 +332,14 @@ describe.each(transports)("over $name", ({ transport }) => {
     expect(reasonOf(await failureOf(client.inventory.listInventory({})))).toBe("API_KEY_INVALID");
     expect((await failureOf(client.inventory.listInventory({}))).code).toBe(Code.InvalidArgument);
   });
+
+  it("does not wait longer for the key than for the call", async () => {
+    const client = open({ transport, apiKey: () => new Promise(() => {}) });
+    const late = await failureOf(client.inventory.listInventory({}, { timeoutMs: 50 }));
+    expect(late.code).toBe(Code.DeadlineExceeded);
+    const left = await failureOf(client.inventory.listInventory({}, { signal: AbortSignal.timeout(50) }));
+    expect(left.code).toBe(Code.Canceled);
+  });
 });
 
 interface Stranger {

@@ -97,6 +97,14 @@ describe("the first connection", () => {
     expect(error).toMatchObject({ cause: new Error("the vault is closed") });
     expect(feed.timing.sleptMs).toEqual([]);
   });
+
+  it("can be left where the key never comes", async () => {
+    const feed = new ScriptedFeed([], { apiKey: () => new Promise(() => {}) });
+    const watch = feed.client.watchStockChanges();
+    const next = watch.next();
+    await watch.return();
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
 });
 
 describe("a watch ends", () => {
