@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Writable } from "node:stream";
 
-/**
+/*
  * Fault: an import of `node:http` loads undici, the client behind `fetch`. An `import` reads every property of the
  * module, and three of them load undici when they are read. This takes a tenth of the server's start, and 3 MB. The
  * server needs none of the three.
@@ -23,7 +23,7 @@ export function preventUndiciLoad(): void {
   }
 }
 
-/**
+/*
  * Fault: where stdout is a file, `process.stdout` takes a write of a part for a write of all. A disk that becomes full
  * takes a part of the last chunk, and the rest is lost without an error.
  *

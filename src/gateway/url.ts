@@ -173,6 +173,27 @@ function setTarget({ branches, end }: Target, value: string, message: Fields): v
   end.store(holder, read);
 }
 
+const plain = /^[!-$&-~]*$/;
+const ascii = /^[\0-\x7f]*$/;
+const encodedSlash = /(%2[Ff])/;
+
+/**
+ *     text      = *character
+ *     character = unescaped | one | two | three | four
+ *
+ * `one` to `four` are UTF-8 sequences of that length with each byte escaped. Each alternative begins differently, so
+ * matching takes linear time.
+ *
+ * Source: RFC 3986, 2.1; RFC 3629, 4.
+ */
+const tail = "%[89AB][0-9A-F]";
+const unescaped = "[\\0-$&-\\x7f]";
+const one = "%[0-7][0-9A-F]";
+const two = `%(?:C[2-9A-F]|D[0-9A-F])${tail}`;
+const three = `%(?:E0%[AB][0-9A-F]|E[1-9A-CEF]${tail}|ED%[89][0-9A-F])${tail}`;
+const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
+const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
+
 /**
  * Decodes percent-encoded UTF-8. Throws `ContentFault` for an incomplete escape, for invalid UTF-8, and for characters
  * beyond ASCII, which a URI cannot hold.
@@ -204,27 +225,6 @@ export function percentDecodeSegments(text: string): string {
 function isPercentEncoded(text: string): boolean {
   return plain.test(text) || encodedText.test(text);
 }
-
-const plain = /^[!-$&-~]*$/;
-const ascii = /^[\0-\x7f]*$/;
-const encodedSlash = /(%2[Ff])/;
-
-/**
- *     text      = *character
- *     character = unescaped | one | two | three | four
- *
- * `one` to `four` are UTF-8 sequences of that length with each byte escaped. Each alternative begins differently, so
- * matching takes linear time.
- *
- * Source: RFC 3986, 2.1; RFC 3629, 4.
- */
-const tail = "%[89AB][0-9A-F]";
-const unescaped = "[\\0-$&-\\x7f]";
-const one = "%[0-7][0-9A-F]";
-const two = `%(?:C[2-9A-F]|D[0-9A-F])${tail}`;
-const three = `%(?:E0%[AB][0-9A-F]|E[1-9A-CEF]${tail}|ED%[89][0-9A-F])${tail}`;
-const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
-const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
 
 /** One parameter of a query, as sent. */
 interface QueryParameter {

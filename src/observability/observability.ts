@@ -175,7 +175,7 @@ const delays: readonly [key: keyof DelaySummary, help: string][] = [
 ];
 
 /** Adds the metrics of the process: its version, CPU time and memory, and how late its event loop is. */
-export function addProcessMetrics(metrics: Metrics, version: string): void {
+function addProcessMetrics(metrics: Metrics, version: string): void {
   metrics.add((registry, { collectDefaultMetrics }) => {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
     for (const name of [...misnamed, ...mismeasured]) {

@@ -10,7 +10,15 @@ import {
 import { AnySchema, anyPack, isWrapperDesc, NullValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../exact-json/parse.ts";
 import { ContentFault, faultWithin, givenUnderBothNames } from "./content-fault.ts";
-import { assertOneofUnset, type Boxing, createSetter, type Fields, type ValueShape, valueShape } from "./fields.ts";
+import {
+  assertOneofUnset,
+  type Boxing,
+  createFields,
+  createSetter,
+  type Fields,
+  type ValueShape,
+  valueShape,
+} from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
 import { type Bounds, createScalarReader, createTextReader, type JsonReader, type TextReader } from "./scalar.ts";
 import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader, wellKnownTextReader } from "./well-known-types.ts";
@@ -198,7 +206,7 @@ function createMessageReader(
 ): JsonReader {
   return (json) => {
     const object = readObject(json);
-    const message = create(desc) as Message & Fields;
+    const message = createFields(desc);
     for (const name of Object.keys(object)) {
       const property = properties.get(name);
       if (property !== undefined) {
@@ -273,10 +281,12 @@ function readObject(json: unknown): Record<string, unknown> {
  * well-known types that are strings in JSON.
  */
 export function createFieldTextReader(field: DescField, policy: JsonPolicy): TextReader | undefined {
-  return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy, policy.bounds?.(field));
+  return field.fieldKind === "map"
+    ? undefined
+    : createShapeTextReader(valueShape(field), policy, policy.bounds?.(field));
 }
 
-function createShapeReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bounds): TextReader | undefined {
+function createShapeTextReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bounds): TextReader | undefined {
   switch (shape.kind) {
     case "scalar":
       return createTextReader(shape.scalar, shape.longAsString, bounds);
@@ -284,12 +294,12 @@ function createShapeReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bound
       return createEnumNames(shape.enum, policy).parseText;
     case "message":
       return isWrapperDesc(shape.message)
-        ? createWrapperReader(shape.message, shape.boxing === "bare", policy)
+        ? createWrapperTextReader(shape.message, shape.boxing === "bare", policy)
         : wellKnownTextReader(shape.message);
   }
 }
 
-function createWrapperReader(desc: DescMessage, isBare: boolean, policy: JsonPolicy): TextReader | undefined {
+function createWrapperTextReader(desc: DescMessage, isBare: boolean, policy: JsonPolicy): TextReader | undefined {
   const [value] = desc.fields;
   const read = value && createFieldTextReader(value, policy);
   return isBare || read === undefined ? read : (text) => create(desc, { value: read(text) });

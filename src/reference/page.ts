@@ -9,6 +9,64 @@ import { type ApiServer, foreignOrigins, listServers, type OpenApiDocument } fro
 import { type OperationContext, operationView } from "./operation-view.ts";
 import { listOperations, type OperationEntry } from "./operations.ts";
 
+/** The options of the reference. */
+interface ReferenceOptions {
+  /** The description at `/openapi.json`. The samples call its first server. */
+  readonly document: OpenApiDocument;
+  readonly services: readonly DescService[];
+  /** The origin of the server that serves the reference. */
+  readonly ownOrigin: string;
+}
+
+/** Creates the pages of the reference by path: `/docs`, its assets, and redirects to it. */
+export function createReference({ document, services, ownOrigin }: ReferenceOptions): ReadonlyMap<string, Page> {
+  const assets = readAssetFolder();
+  const operations = listOperations(document, services);
+  const servers = listServers(document, ownOrigin);
+  const baseUrl = servers[0]?.url ?? "";
+  const origins = foreignOrigins(document);
+  const body = writePage({
+    document,
+    assets,
+    chapters: readChapters(templateValues({ document, operations, servers, baseUrl })),
+    groups: groupOperations(document, operations),
+    operations,
+    servers,
+    baseUrl,
+    ownOrigin: origins.length === 0 ? new URL(ownOrigin).origin : undefined,
+  });
+  const page = createAsset({ type: "text/html; charset=utf-8", body, header: securityHeader(origins) });
+  return new Map([["/", redirectTo("/docs")], ["/docs", page], ["/docs/", redirectTo("/docs")], ...assets.pages]);
+}
+
+function redirectTo(location: string): Page {
+  return () => ({ status: 308, header: HeaderList.from({ location }) });
+}
+
+/**
+ * The security headers of the page. It loads scripts and styles only from its own server, and calls only that server and
+ * the origins of the API.
+ *
+ * Source: https://www.w3.org/TR/CSP3/
+ */
+function securityHeader(apiOrigins: readonly string[]): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    ["connect-src 'self'", ...new Set(apiOrigins)].join(" "),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    "content-security-policy": policy.join("; "),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+  };
+}
+
 /** The parts of the page. */
 interface PageParts extends OperationContext {
   readonly assets: Pick<AssetFolder, "path" | "modules">;
@@ -20,7 +78,7 @@ interface PageParts extends OperationContext {
 }
 
 /** The page of the reference. It can be read without scripts. */
-export function writePage(parts: PageParts): string {
+function writePage(parts: PageParts): string {
   const { assets, chapters, groups, servers, ownOrigin } = parts;
   const [overview, ...guides] = chapters;
   return `<!doctype html>
@@ -124,7 +182,7 @@ interface OperationGroup {
  * Groups the operations by the groups that they name, or by their first tag. Groups with a stable operation come first;
  * otherwise they keep the order of the description.
  */
-export function groupOperations({ tags }: OpenApiDocument, entries: readonly OperationEntry[]): OperationGroup[] {
+function groupOperations({ tags }: OpenApiDocument, entries: readonly OperationEntry[]): OperationGroup[] {
   const tagOf = new Map(tags.map((tag) => [tag.name, tag]));
   const titleOf = ({ operation }: OperationEntry) =>
     operation["x-group"] ?? tagOf.get(operation.tags[0] ?? "")?.["x-displayName"] ?? "";
@@ -174,62 +232,4 @@ function operationLink(entry: OperationEntry): string {
 function marker({ operation }: OperationEntry): string {
   const badge = operationBadge(operation);
   return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : badge.replace(/ · [^<]*/, "");
-}
-
-/** The options of the reference. */
-interface ReferenceOptions {
-  /** The description at `/openapi.json`. The samples call its first server. */
-  readonly document: OpenApiDocument;
-  readonly services: readonly DescService[];
-  /** The origin of the server that serves the reference. */
-  readonly ownOrigin: string;
-}
-
-/** Creates the pages of the reference by path: `/docs`, its assets, and redirects to it. */
-export function createReference({ document, services, ownOrigin }: ReferenceOptions): ReadonlyMap<string, Page> {
-  const assets = readAssetFolder();
-  const operations = listOperations(document, services);
-  const servers = listServers(document, ownOrigin);
-  const baseUrl = servers[0]?.url ?? "";
-  const origins = foreignOrigins(document);
-  const body = writePage({
-    document,
-    assets,
-    chapters: readChapters(templateValues({ document, operations, servers, baseUrl })),
-    groups: groupOperations(document, operations),
-    operations,
-    servers,
-    baseUrl,
-    ownOrigin: origins.length === 0 ? new URL(ownOrigin).origin : undefined,
-  });
-  const page = createAsset({ type: "text/html; charset=utf-8", body, header: securityHeader(origins) });
-  return new Map([["/", redirectTo("/docs")], ["/docs", page], ["/docs/", redirectTo("/docs")], ...assets.pages]);
-}
-
-function redirectTo(location: string): Page {
-  return () => ({ status: 308, header: HeaderList.from({ location }) });
-}
-
-/**
- * The security headers of the page. It loads scripts and styles only from its own server, and calls only that server and
- * the origins of the API.
- *
- * Source: https://www.w3.org/TR/CSP3/
- */
-function securityHeader(apiOrigins: readonly string[]): Readonly<Record<string, string>> {
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    ["connect-src 'self'", ...new Set(apiOrigins)].join(" "),
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ];
-  return {
-    "content-security-policy": policy.join("; "),
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-  };
 }

@@ -226,7 +226,7 @@ const intervalMs = 1_000;
 const patienceMs = 6_000;
 
 /** What readiness depends on. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly store: Pick<Store, "ready">;
   /** Whether requests can be counted, by Valkey or by this server alone. */
   readonly canCountLimits: () => boolean;
@@ -269,7 +269,7 @@ export function createReadiness({ store, canCountLimits, stopping }: ReadinessOp
     }
     asking ??= ask();
     const late = setTimeout(probeMs, undefined, { ref: false }).then(afterSilence);
-    const answer = await Promise.race([asking, late]);
-    return answer === "ready" && !canCountLimits() ? limitsAwayText : answer;
+    const readiness = await Promise.race([asking, late]);
+    return readiness === "ready" && !canCountLimits() ? limitsAwayText : readiness;
   };
 }

@@ -23,6 +23,12 @@ import type { StockPosition, StockRevision } from "./stock-revision.ts";
 import type { StockWriter } from "./stock-writer.ts";
 import { type WatchOptions, watchStockChanges } from "./watching.ts";
 
+/** What lists of the inventory need. */
+interface InventoryListOptions {
+  readonly store: Pick<StockStore, "listInventory">;
+  readonly stock: Pick<StockRevision, "caughtUp">;
+}
+
 /** What the inventory needs. */
 interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {
   readonly store: StockStore;
@@ -113,12 +119,6 @@ function toResult(
 
 type ListInventory = ServiceMethods<typeof InventoryService>["listInventory"];
 
-/** What lists of the inventory need. */
-export interface InventoryListOptions {
-  readonly store: Pick<StockStore, "listInventory">;
-  readonly stock: Pick<StockRevision, "caughtUp">;
-}
-
 /**
  * The RPC that lists the inventory. A list without a page size is the stock at its cursor, however long the answer
  * takes. A page is the stock when it is read: with all changes up to its cursor, and maybe with later ones.
@@ -169,7 +169,7 @@ function prepareList(response: ListInventoryResponse): PreparedMessage<ListInven
   });
 }
 
-/** The same over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */
+/** `listInventory` over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */
 export function restListInventory(
   list: ListInventory,
   { listCache, stock }: { readonly listCache: InventoryListCache } & Pick<InventoryListOptions, "stock">,

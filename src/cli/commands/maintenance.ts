@@ -25,21 +25,6 @@ export function addBackup(program: Command): void {
     });
 }
 
-/** `petstore restore FILE`: replaces the store with a backup. */
-export function addRestore(program: Command): void {
-  program
-    .command("restore")
-    .summary("replace the store with a backup")
-    .description(
-      "Copies a backup, checks the copy, and replaces the store with it. The former store is kept beside it.",
-    )
-    .argument("<file>", "the backup, as 'petstore backup' wrote it", nameOfRealFile.parse)
-    .addHelpText("after", restoreHelp)
-    .action(async (file: string, _options, command: Command) => {
-      await restore(file, command.optsWithGlobals<{ db: string }>().db);
-    });
-}
-
 async function backUp(db: string, file: string): Promise<void> {
   requireMaintenance(db);
   lowerPriority();
@@ -100,6 +85,21 @@ function lowerPriority(): void {
   }
 }
 
+/** `petstore restore FILE`: replaces the store with a backup. */
+export function addRestore(program: Command): void {
+  program
+    .command("restore")
+    .summary("replace the store with a backup")
+    .description(
+      "Copies a backup, checks the copy, and replaces the store with it. The former store is kept beside it.",
+    )
+    .argument("<file>", "the backup, as 'petstore backup' wrote it", nameOfRealFile.parse)
+    .addHelpText("after", restoreHelp)
+    .action(async (file: string, _options, command: Command) => {
+      await restore(file, command.optsWithGlobals<{ db: string }>().db);
+    });
+}
+
 async function restore(file: string, db: string): Promise<void> {
   const keptAs = await interruptibly((guard) =>
     withProgress("restoring", (report) => requireMaintenance(db).restore(file, guard(report))),
@@ -158,22 +158,22 @@ export function addCopy(program: Command): void {
     .description("Copies the whole store to one that is missing or empty, and compares the two at the end.")
     .addOption(createLocation("from", "the store: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE"))
     .addOption(createLocation("to", "where the copy goes, in the same forms"))
-    .configureHelp({ ...program.configureHelp(), visibleGlobalOptions: listTaken })
-    .addHelpText("after", help)
+    .configureHelp({ ...program.configureHelp(), visibleGlobalOptions: listTakenByCopy })
+    .addHelpText("after", copyHelp)
     .action(async ({ from, to }: CopyOptions) => {
-      if (refused.some((name) => program.getOptionValueSource(name) === "cli")) {
+      if (refusedByCopy.some((name) => program.getOptionValueSource(name) === "cli")) {
         throw usageFailure("copy takes its stores from --from and --to: leave out --db and --database");
       }
       await copy(from, to);
     });
 }
 
-/** The flags of all commands that this one refuses, because it takes two stores. */
-const refused = ["db", "database"];
+/** The flags of all commands that `copy` refuses, because it takes two stores. */
+const refusedByCopy = ["db", "database"];
 
-function listTaken(this: Help, command: Command): Option[] {
+function listTakenByCopy(this: Help, command: Command): Option[] {
   const taken = Help.prototype.visibleGlobalOptions.call(this, command);
-  return taken.filter((option) => !refused.includes(option.attributeName()));
+  return taken.filter((option) => !refusedByCopy.includes(option.attributeName()));
 }
 
 /** A flag that also has a variable, because others see the flags of a process, and a URL may contain a password. */
@@ -193,12 +193,12 @@ async function copy(from: string, to: string): Promise<void> {
   const counts = await interruptibly((guard) =>
     withProgress("copying", (report) => copyStore(locationOf(from), locationOf(to), guard(report))),
   );
-  const line = `copied ${maskCredentials(from)} to ${maskCredentials(to)}: ${describe(counts)}; both are the same`;
+  const line = `copied ${maskCredentials(from)} to ${maskCredentials(to)}: ${describeCounts(counts)}; both are the same`;
   process.stdout.write(`${wrapWords(printable(line), terminalWidth())}\n`);
 }
 
 /** The tables whose rows are counted in the output, with the words for one row and for several. */
-const kinds: readonly [table: string, one: string, many: string][] = [
+const countedTables: readonly [table: string, one: string, many: string][] = [
   ["pets", "pet", "pets"],
   ["orders", "order", "orders"],
   ["changes", "change", "changes"],
@@ -207,11 +207,11 @@ const kinds: readonly [table: string, one: string, many: string][] = [
   ["webhooks", "webhook", "webhooks"],
 ];
 
-function describe(counts: CopiedCounts): string {
-  return kinds.map(([table, one, many]) => `${counts[table]} ${counts[table] === 1 ? one : many}`).join(", ");
+function describeCounts(counts: CopiedCounts): string {
+  return countedTables.map(([table, one, many]) => `${counts[table]} ${counts[table] === 1 ? one : many}`).join(", ");
 }
 
-const help = `
+const copyHelp = `
 The copy has all of it: pets, stock and its history, orders, holds, keys with
 their usage, webhooks with how far each has come, and idempotency keys. So the
 cursors, versions and retries of clients stay valid. What Valkey counts stays

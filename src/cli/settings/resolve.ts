@@ -192,11 +192,20 @@ function isChosenByUrl(program: Command): boolean {
   return database !== undefined && db === locationOf(database);
 }
 
+/** Removes the empty `PETSTORE_…` variables: an empty value in a container's settings means that it is not set. */
+export function dropEmptyVariables(env: NodeJS.ProcessEnv): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (name.startsWith("PETSTORE_") && value === "") {
+      delete env[name];
+    }
+  }
+}
+
 /** The variables that the service reads. */
-const known = [...settingKeys.map(variableOf), "PETSTORE_CONFIG", "PETSTORE_COPY_FROM", "PETSTORE_COPY_TO"];
+const knownVariables = [...settingKeys.map(variableOf), "PETSTORE_CONFIG", "PETSTORE_COPY_FROM", "PETSTORE_COPY_TO"];
 
 /** The variables of the client samples and of the tests. */
-const others = /^PETSTORE_(API_KEY$|TEST_)/;
+const otherVariables = /^PETSTORE_(API_KEY$|TEST_)/;
 
 /**
  * The variables that Kubernetes sets in every pod for a Service whose name begins with `petstore`, and that Docker sets
@@ -206,15 +215,6 @@ const others = /^PETSTORE_(API_KEY$|TEST_)/;
  */
 const serviceLinks = /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 const serviceAddress = /^(tcp|udp|sctp):\/\//;
-
-/** Removes the empty `PETSTORE_…` variables: an empty value in a container's settings means that it is not set. */
-export function dropEmptyVariables(env: NodeJS.ProcessEnv): void {
-  for (const [name, value] of Object.entries(env)) {
-    if (name.startsWith("PETSTORE_") && value === "") {
-      delete env[name];
-    }
-  }
-}
 
 /** A line that names the `PETSTORE_…` variables that the service does not know. Undefined when there are none. */
 export function describeUnknownVariables(env: NodeJS.ProcessEnv): string | undefined {
@@ -227,14 +227,14 @@ export function describeUnknownVariables(env: NodeJS.ProcessEnv): string | undef
 }
 
 function isUnknown(name: string, value: string): boolean {
-  const isOurs = name.startsWith("PETSTORE_") && !known.includes(name) && !others.test(name);
+  const isOurs = name.startsWith("PETSTORE_") && !knownVariables.includes(name) && !otherVariables.test(name);
   return isOurs && !serviceLinks.test(name) && !serviceAddress.test(value);
 }
 
 /** The known variable that differs by one or two typing errors, but by no more than half of the name. */
 function nearestOf(name: string): string | undefined {
   const maxDistance = Math.min(2, (name.length - "PETSTORE_".length) / 2);
-  const [nearest] = known
+  const [nearest] = knownVariables
     .map((each) => ({ each, distance: levenshtein(name, each) }))
     .filter(({ distance }) => distance <= maxDistance)
     .toSorted((a, b) => a.distance - b.distance);

@@ -3,6 +3,12 @@ import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule as HttpRuleOption } from "../../../gen/google/api/http_pb.ts";
 import { rpcName } from "../../rpc/endpoint.ts";
 
+/** The RPC of a rule, and its path template as written. */
+interface RuleOrigin {
+  readonly method: DescMethod;
+  readonly template: string;
+}
+
 /** One HTTP method and path of an RPC. */
 export interface HttpRule extends RuleOrigin {
   /** In upper case, or `*` for any. */
@@ -29,15 +35,18 @@ export function httpRules(method: DescMethod): readonly HttpRule[] {
 
 function assertFlat(method: DescMethod, binding: HttpRuleOption): HttpRuleOption {
   if (binding.additionalBindings.length > 0) {
-    throw new RouteError({ method, template: pattern(binding).template }, "additional bindings may not be nested");
+    throw new RouteError(
+      { method, template: methodAndTemplate(binding).template },
+      "additional bindings may not be nested",
+    );
   }
   return binding;
 }
 
 function createRule(method: DescMethod, binding: HttpRuleOption): HttpRule {
   const { body, responseBody } = binding;
-  const rule = { method, ...pattern(binding), body, responseBody };
-  if (!token.test(rule.httpMethod)) {
+  const rule = { method, ...methodAndTemplate(binding), body, responseBody };
+  if (!methodToken.test(rule.httpMethod)) {
     throw new RouteError(rule, "it names no HTTP method");
   }
   if (body !== "" && (rule.httpMethod === "GET" || rule.httpMethod === "HEAD")) {
@@ -47,19 +56,16 @@ function createRule(method: DescMethod, binding: HttpRuleOption): HttpRule {
 }
 
 /** The name of an HTTP method, in upper case. Source: RFC 9110, 9.1 and 5.6.2. */
-const token = /^[A-Z0-9!#$%&'*+\-.^_`|~]+$/;
+const methodToken = /^[A-Z0-9!#$%&'*+\-.^_`|~]+$/;
 
-function pattern({ pattern: { case: kind, value } }: HttpRuleOption): { httpMethod: string; template: string } {
+function methodAndTemplate({ pattern: { case: kind, value } }: HttpRuleOption): {
+  httpMethod: string;
+  template: string;
+} {
   if (kind === "custom") {
     return { httpMethod: value.kind, template: value.path };
   }
   return kind === undefined ? { httpMethod: "", template: "" } : { httpMethod: kind.toUpperCase(), template: value };
-}
-
-/** The RPC of a rule, and its path template as written. */
-interface RuleOrigin {
-  readonly method: DescMethod;
-  readonly template: string;
 }
 
 /** A `google.api.http` rule cannot be served. It is thrown at start-up, and names the RPC and the template. */

@@ -1,8 +1,6 @@
 import { ByteCollector, withoutRest } from "../body.ts";
 
-/** The terms of HTTP/2. Source: https://www.rfc-editor.org/rfc/rfc9113 */
-
-/** The first bytes that every client sends. Source: RFC 9113, section 3.4 */
+/** The first bytes that every client sends. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** The types of frames. Source: RFC 9113, section 6 */

@@ -73,7 +73,7 @@ export class HeaderDecoder {
     if (byte >= 0x20) {
       const capacity = this.#integer(0x1f);
       if (capacity > maxTableBytes || !isFirst) {
-        throw malformedBlock();
+        throw compressionError();
       }
       this.#capacity = capacity;
       this.#evict(capacity);
@@ -92,7 +92,7 @@ export class HeaderDecoder {
     const nth = index - staticTable.length;
     const field = nth > 0 && nth <= this.#count ? this.#fields[(this.#added - nth) % slots] : staticTable[index - 1];
     if (field === undefined) {
-      throw malformedBlock();
+      throw compressionError();
     }
     return field;
   }
@@ -124,7 +124,7 @@ export class HeaderDecoder {
     const start = this.#at;
     const end = start + length;
     if (end > this.#block.length) {
-      throw malformedBlock();
+      throw compressionError();
     }
     this.#at = end;
     return isHuffman ? decodeHuffman(this.#block, start, end) : this.#block.toString("latin1", start, end);
@@ -143,28 +143,94 @@ export class HeaderDecoder {
         return value;
       }
     }
-    throw malformedBlock();
+    throw compressionError();
   }
 
   #byte(): number {
     const byte = this.#block[this.#at];
     if (byte === undefined) {
-      throw malformedBlock();
+      throw compressionError();
     }
     this.#at += 1;
     return byte;
   }
 }
 
-function malformedBlock(): ConnectionError {
-  return new ConnectionError(ErrorCode.compressionError, "a header block is wrong");
+/** How many bits are looked up at a time. */
+const stepBits = 8;
+
+/**
+ * A lookup table for the next `stepBits` bits. An entry is the decoded byte with the length of its code, as
+ * `length << 8 | byte`. For a code that is longer, it is the table for the bits that follow. A missing entry is no
+ * code.
+ */
+type HuffmanTable = (number | HuffmanTable | undefined)[];
+
+let huffmanTable: HuffmanTable | undefined;
+
+/** Decodes a text. Throws a `ConnectionError` if a code or the padding is invalid. */
+export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string {
+  huffmanTable ??= makeHuffmanTable();
+  const decoded: number[] = [];
+  let node = huffmanTable;
+  let bits = 0;
+  let bitCount = 0;
+  /** How many bits of the present code have been read. */
+  let read = 0;
+  for (let at = start; at < end || bitCount >= stepBits; ) {
+    if (bitCount < stepBits) {
+      bits = ((bits << 8) | (bytes[at] as number)) & 0xffff;
+      bitCount += 8;
+      at += 1;
+    }
+    const found = node[(bits >> (bitCount - stepBits)) & 0xff];
+    if (found === undefined) {
+      throw compressionError("a Huffman code is wrong");
+    }
+    if (typeof found === "number") {
+      bitCount -= (found >> 8) - read;
+      decoded.push(found & 0xff);
+      node = huffmanTable;
+      read = 0;
+    } else {
+      bitCount -= stepBits;
+      node = found;
+      read += stepBits;
+    }
+  }
+  decodeRest(bits, bitCount, node, read, decoded);
+  return Buffer.from(decoded).toString("latin1");
 }
 
-/** The Huffman code of HPACK. Source: https://www.rfc-editor.org/rfc/rfc7541#appendix-B */
+/**
+ * Decodes the last bits, which are fewer than `stepBits`. The padding after the last code is at most 7 bits, all ones.
+ */
+function decodeRest(bits: number, bitCount: number, node: HuffmanTable, read: number, decoded: number[]): void {
+  let left = bitCount;
+  let rest = node;
+  let readOfCode = read;
+  for (;;) {
+    const filled = ((bits << (stepBits - left)) | ((1 << (stepBits - left)) - 1)) & 0xff;
+    const found = rest[filled];
+    if (typeof found !== "number" || (found >> 8) - readOfCode > left) {
+      break;
+    }
+    left -= (found >> 8) - readOfCode;
+    decoded.push(found & 0xff);
+    rest = huffmanTable as HuffmanTable;
+    readOfCode = 0;
+  }
+  const ones = (1 << left) - 1;
+  if (readOfCode + left >= stepBits || (bits & ones) !== ones) {
+    throw compressionError("a Huffman code is wrong");
+  }
+}
 
 /**
  * The length of each byte's code, in bits. The code is canonical: codes of one length are successive numbers in the
  * order of their bytes, so that the lengths define it.
+ *
+ * Source: https://www.rfc-editor.org/rfc/rfc7541#appendix-B
  */
 const codeLengths = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
@@ -181,78 +247,8 @@ const codeLengths = [
 /** The length of the code EOS, in bits. No text contains EOS, but its first bits pad the last byte. */
 const endLength = 30;
 
-/** How many bits are looked up at a time. */
-const stepBits = 8;
-
-/**
- * A lookup table for the next `stepBits` bits. An entry is the decoded byte with the length of its code, as
- * `length << 8 | byte`. For a code that is longer, it is the table for the bits that follow. A missing entry is no
- * code.
- */
-type Table = (number | Table | undefined)[];
-
-let table: Table | undefined;
-
-/** Decodes a text. Throws a `ConnectionError` if a code or the padding is invalid. */
-export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string {
-  table ??= makeTable();
-  const decoded: number[] = [];
-  let node = table;
-  let bits = 0;
-  let bitCount = 0;
-  /** How many bits of the present code have been read. */
-  let read = 0;
-  for (let at = start; at < end || bitCount >= stepBits; ) {
-    if (bitCount < stepBits) {
-      bits = ((bits << 8) | (bytes[at] as number)) & 0xffff;
-      bitCount += 8;
-      at += 1;
-    }
-    const found = node[(bits >> (bitCount - stepBits)) & 0xff];
-    if (found === undefined) {
-      throw wrongCode();
-    }
-    if (typeof found === "number") {
-      bitCount -= (found >> 8) - read;
-      decoded.push(found & 0xff);
-      node = table;
-      read = 0;
-    } else {
-      bitCount -= stepBits;
-      node = found;
-      read += stepBits;
-    }
-  }
-  decodeRest(bits, bitCount, node, read, decoded);
-  return Buffer.from(decoded).toString("latin1");
-}
-
-/**
- * Decodes the last bits, which are fewer than `stepBits`. The padding after the last code is at most 7 bits, all ones.
- */
-function decodeRest(bits: number, bitCount: number, node: Table, read: number, decoded: number[]): void {
-  let left = bitCount;
-  let rest = node;
-  let readOfCode = read;
-  for (;;) {
-    const filled = ((bits << (stepBits - left)) | ((1 << (stepBits - left)) - 1)) & 0xff;
-    const found = rest[filled];
-    if (typeof found !== "number" || (found >> 8) - readOfCode > left) {
-      break;
-    }
-    left -= (found >> 8) - readOfCode;
-    decoded.push(found & 0xff);
-    rest = table as Table;
-    readOfCode = 0;
-  }
-  const ones = (1 << left) - 1;
-  if (readOfCode + left >= stepBits || (bits & ones) !== ones) {
-    throw wrongCode();
-  }
-}
-
-function makeTable(): Table {
-  const root: Table = [];
+function makeHuffmanTable(): HuffmanTable {
+  const root: HuffmanTable = [];
   let code = 0;
   for (let length = 1; length <= endLength; length++) {
     code *= 2;
@@ -270,13 +266,13 @@ function makeTable(): Table {
  * Adds a code to the tables. Its last bits may be fewer than `stepBits`: then it has an entry for every value of the
  * bits that are looked up with them.
  */
-function addCode(root: Table, code: number, length: number, byte: number): void {
+function addCode(root: HuffmanTable, code: number, length: number, byte: number): void {
   let node = root;
   let left = length;
   for (; left > stepBits; left -= stepBits) {
     const index = (code >>> (left - stepBits)) & 0xff;
     node[index] ??= [];
-    node = node[index] as Table;
+    node = node[index] as HuffmanTable;
   }
   const first = (code << (stepBits - left)) & 0xff;
   for (let index = first; index < first + (1 << (stepBits - left)); index++) {
@@ -284,6 +280,6 @@ function addCode(root: Table, code: number, length: number, byte: number): void 
   }
 }
 
-function wrongCode(): ConnectionError {
-  return new ConnectionError(ErrorCode.compressionError, "a Huffman code is wrong");
+function compressionError(message = "a header block is wrong"): ConnectionError {
+  return new ConnectionError(ErrorCode.compressionError, message);
 }

@@ -86,7 +86,7 @@ interface RefusalExample {
   readonly resetTime: string;
 }
 
-/** Any time is fine. */
+/** When the key of the example makes its first request, and how much later it is refused. Any times are fine. */
 const openedAtMs = Date.parse("2026-11-20T12:00:00Z");
 const refusedAfterMs = 42_000;
 
@@ -232,26 +232,26 @@ function streamEnds(): string {
   const rows = [
     ["The connection breaks, or is silent", `${again}: at once, then less and less often.`],
     [
-      `\`error\` with ${link("UNAVAILABLE")}, as the service stops`,
+      `\`error\` with ${errorLink("UNAVAILABLE")}, as the service stops`,
       `${again}, once \`retry\` has passed: ${retryMs} ms.`,
     ],
     [
-      `\`error\` with ${link("API_KEY_REVOKED")}, ${link("API_KEY_EXPIRED")} or ${link("SCOPE_MISSING")}, within a second`,
+      `\`error\` with ${errorLink("API_KEY_REVOKED")}, ${errorLink("API_KEY_EXPIRED")} or ${errorLink("SCOPE_MISSING")}, within a second`,
       "Ask for another key.",
     ],
     [
-      `${link("CURSOR_EXPIRED")}, as the answer or as \`error\`: the changes after your cursor are no longer kept`,
+      `${errorLink("CURSOR_EXPIRED")}, as the answer or as \`error\`: the changes after your cursor are no longer kept`,
       "Your copy has a gap. List the inventory anew, and watch from its `X-Inventory-Cursor`.",
     ],
     [
-      `${link("TOO_MANY_STREAMS")}, as the answer: the key has ${maxStreamsOfKey} open`,
+      `${errorLink("TOO_MANY_STREAMS")}, as the answer: the key has ${maxStreamsOfKey} open`,
       "Close one. The refusal is not counted, and leads to no ban; no wait helps.",
     ],
   ];
   return writeTable(["You get", "Do this"], rows);
 }
 
-function link(code: string): string {
+function errorLink(code: string): string {
   return `[\`${code}\`](#${code})`;
 }
 

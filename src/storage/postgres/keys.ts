@@ -47,11 +47,6 @@ export async function createKey(connection: Queryable, key: Key, secretHash: Uin
   return inserted.length === 0 ? "taken" : "created";
 }
 
-/** Whether a key has a secret, live or not. */
-async function hasSecret(connection: Queryable, secretHash: Uint8Array): Promise<boolean> {
-  return (await connection.query(`SELECT 1 FROM secrets WHERE hash = $1`, secretHash)).length > 0;
-}
-
 /** Finds the key of a secret, live or not. */
 export async function findKey(connection: Queryable, secretHash: Uint8Array): Promise<FoundKey | undefined> {
   const [row] = await connection.query<KeyRow & { secret_expires_at_ms: bigint | null }>(
@@ -101,10 +96,6 @@ export async function countKeys(connection: Queryable, atMs: number): Promise<Ke
   return { free: 0, pro: 0, business: 0, enterprise: 0, ...Object.fromEntries(counts) };
 }
 
-/*
- * Each change below locks the key's row first. To be called in a transaction.
- */
-
 /** Adds a secret to a key. The other secrets end at the given time, unless they end sooner. */
 export function rotateKey(
   connection: Queryable,
@@ -112,7 +103,7 @@ export function rotateKey(
   secretHash: Uint8Array,
   oldSecretsExpireAtMs: number,
 ): Promise<KeyOutcome> {
-  return change(connection, id, async () => {
+  return changeKey(connection, id, async () => {
     if (await hasSecret(connection, secretHash)) {
       return "taken";
     }
@@ -126,15 +117,20 @@ export function rotateKey(
   });
 }
 
+/** Whether a key has a secret, live or not. */
+async function hasSecret(connection: Queryable, secretHash: Uint8Array): Promise<boolean> {
+  return (await connection.query(`SELECT 1 FROM secrets WHERE hash = $1`, secretHash)).length > 0;
+}
+
 export function revokeKey(connection: Queryable, id: string, revokedAtMs: number): Promise<KeyOutcome> {
-  return change(connection, id, async () => {
+  return changeKey(connection, id, async () => {
     await connection.query(`UPDATE keys SET revoked_at_ms = $1 WHERE id = $2`, BigInt(revokedAtMs), id);
     return "done";
   });
 }
 
 export function unbanKey(connection: Queryable, id: string): Promise<KeyOutcome> {
-  return change(connection, id, async () => {
+  return changeKey(connection, id, async () => {
     await connection.query(`UPDATE keys SET unbans = unbans + 1 WHERE id = $1`, id);
     return "done";
   });
@@ -142,7 +138,7 @@ export function unbanKey(connection: Queryable, id: string): Promise<KeyOutcome>
 
 /** Changes the settings of a key, unless they differ from those of `former` by now. */
 export function updateKey(connection: Queryable, former: Key, settings: KeySettings): Promise<KeyOutcome> {
-  return change(connection, former.id, async (key) => {
+  return changeKey(connection, former.id, async (key) => {
     if (!isDeepStrictEqual(settingsOf(key), settingsOf(former))) {
       return "stale";
     }
@@ -161,8 +157,11 @@ export function updateKey(connection: Queryable, former: Key, settings: KeySetti
   });
 }
 
-/** Changes a key that is not revoked, and reads it again. `apply` returns the outcome. */
-async function change(
+/**
+ * Changes a key that is not revoked, and reads it again. Locks its row first. To be called in a transaction. `apply`
+ * returns the outcome.
+ */
+async function changeKey(
   connection: Queryable,
   id: string,
   apply: (key: Key) => Promise<"done" | "stale" | "taken">,

@@ -216,21 +216,6 @@ export function loadUsage(connection: Connection, keyId: string): Usage | undefi
   return row && usageFromRow(row);
 }
 
-/** See `UsageStore`. */
-export function saveUsage(connection: Connection, { server, number, usages }: UsageSave): Map<string, Usage> {
-  return connection.atomically(() => {
-    const isNew = recordSave(connection, server, number);
-    const differing = new Map<string, Usage>();
-    for (const counted of usages) {
-      const stored = isNew ? mergeIntoRow(connection, counted) : loadUsage(connection, counted.keyId);
-      if (stored !== undefined && !isSameUsage(stored, counted.usage)) {
-        differing.set(counted.keyId, stored);
-      }
-    }
-    return differing;
-  });
-}
-
 export function getUsage(connection: Connection, keyId: string): KeyUsage | undefined {
   const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
   const calls = connection.all<DeprecatedCallRow>(
@@ -247,6 +232,21 @@ export function listUsage(connection: Connection): KeyUsage[] {
     (row) => row.key_id,
   );
   return rows.map((row) => keyUsageFromRows(row, calls.get(row.key_id) ?? []));
+}
+
+/** See `UsageStore`. */
+export function saveUsage(connection: Connection, { server, number, usages }: UsageSave): Map<string, Usage> {
+  return connection.atomically(() => {
+    const isNew = recordSave(connection, server, number);
+    const differing = new Map<string, Usage>();
+    for (const counted of usages) {
+      const stored = isNew ? mergeIntoRow(connection, counted) : loadUsage(connection, counted.keyId);
+      if (stored !== undefined && !isSameUsage(stored, counted.usage)) {
+        differing.set(counted.keyId, stored);
+      }
+    }
+    return differing;
+  });
 }
 
 /** A server is forgotten once this many others have begun after it. It has ended: a file has one server at a time. */
