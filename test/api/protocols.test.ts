@@ -270,6 +270,10 @@ describe.each(reflectionVersions)("reflection %s", (version) => {
     ["petstore.v1.InventoryItem", "petstore/v1/inventory.proto"],
     ["petstore.v1.PetStatus", "petstore/v1/pet_status.proto"],
     ["grpc.health.v1.Health", "grpc/health/v1/health.proto"],
+    // Clients decode the details of errors by these.
+    ["google.rpc.ErrorInfo", "google/rpc/error_details.proto"],
+    ["google.rpc.BadRequest", "google/rpc/error_details.proto"],
+    ["petstore.v1.ErrorReason", "petstore/v1/error_reason.proto"],
   ])("finds the file of %s", async (symbol, file) => {
     const [answer] = await reflect(channel, version, { case: "fileContainingSymbol", value: symbol });
     expect(filesOf(answer).map(({ name }) => name)).toContain(file);

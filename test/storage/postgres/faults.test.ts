@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Store } from "../../../src/domain/store.ts";
 import { runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
@@ -182,13 +182,10 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     proxy.cut({ linger: true });
     await expect(lost).rejects.toMatchObject(unavailable);
     const former = await proxied.changeTokens();
-    const heard = vi.fn();
-    proxied.onOthersChange?.(heard);
-    await expect.poll(() => heard.mock.calls.length).toBe(1);
     proxy.release();
     await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+    // Its notification may come while the change still counts as the store's own. The tokens tell of it in either case.
     await expect.poll(async () => (await proxied.changeTokens()).stock).toBeGreaterThan(former.stock);
-    await expect.poll(() => heard.mock.calls.length).toBeGreaterThan(1);
     await setStock(direct, 1n, 7n);
     expect(await historyOf(direct)).toEqual([
       [1n, 10n, 5n],
