@@ -54,7 +54,7 @@ export interface PetstoreClientOptions {
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
   /** Overrides of `defaultRetryPolicy`. */
   readonly retry?: RetryOverrides | undefined;
-  /** Called with the limits of each answer, failures included. What it throws fails the call, whatever the answer was. */
+  /** Called with the limits of each answer, failures included. What it throws fails the call, whatever the answer. */
   readonly onLimits?: ((limits: Limits) => void) | undefined;
   /** Clock, timers and randomness of retries, for tests. Default: the system's */
   readonly timing?: Timing | undefined;

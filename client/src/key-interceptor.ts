@@ -35,7 +35,8 @@ async function unlessAborted<T>(start: () => T | Promise<T>, signal: AbortSignal
     signal.addEventListener("abort", abort, { once: true });
   });
   try {
-    return await Promise.race([start(), aborted]);
+    // A function that throws at once must not leave the other promise without a handler.
+    return await Promise.race([aborted, (async () => start())()]);
   } finally {
     signal.removeEventListener("abort", abort);
   }

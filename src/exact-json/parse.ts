@@ -21,8 +21,8 @@ export class JsonFault extends Error {
 }
 
 /**
- * Parses the JSON text of a body, in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
- * change becomes a `JsonNumber`. The last value of a repeated name counts.
+ * Parses the JSON text of a body, in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a
+ * double would change becomes a `JsonNumber`. The last value of a repeated name counts.
  *
  * `JSON.parse` could do the same with a reviver, which sees the source of numbers. But it takes several times as long.
  *

@@ -340,6 +340,15 @@ describe.each(transports)("over $name", ({ transport }) => {
     const left = await failureOf(client.inventory.listInventory({}, { signal: AbortSignal.timeout(50) }));
     expect(left.code).toBe(Code.Canceled);
   });
+
+  it("takes a key function that ends the call and throws", async () => {
+    const leaving = new AbortController();
+    const apiKey = () => {
+      leaving.abort();
+      throw new Error("the vault is closed");
+    };
+    await failureOf(open({ transport, apiKey }).inventory.listInventory({}, { signal: leaving.signal }));
+  });
 });
 
 interface Stranger {
