@@ -47,9 +47,13 @@ export function revealAnswer(section, ...parts) {
   }
 }
 
-/** Whether the focus is in a section, or nowhere. An answer may come when the reader has gone on to another place. */
+/**
+ * Whether the focus is in a section, or on what it stands in: a click on text focuses the page's content. An answer may
+ * come when the reader has gone on to another place.
+ */
 export function isReaderAt(section) {
-  return document.activeElement === document.body || section.contains(document.activeElement);
+  const focused = document.activeElement ?? document.body;
+  return focused.contains(section) || section.contains(focused);
 }
 
 function createClearButton(section) {
