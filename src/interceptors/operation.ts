@@ -10,7 +10,7 @@ import {
 /** Caches the options, which protobuf-es decodes on each access. `null` marks a method without them. */
 const operations = new WeakMap<DescMethod, Operation | null>();
 
-/** The `operation` option of a method; undefined for a method without it, such as the synthetic one of requests that match no RPC. */
+/** The `operation` option of a method; undefined for one without it, such as that of requests that match no RPC. */
 export function operationOf(method: DescMethod): Operation | undefined {
   const known = operations.get(method);
   return (known === undefined ? readOperation(method) : known) ?? undefined;

@@ -7,9 +7,10 @@ import {
   tooManyStreams,
   tooManyStreamsInAll,
 } from "../domain/errors.ts";
+import { type FoundKey, refusalOf } from "../domain/key.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse, StreamCallResponse } from "../rpc/call.ts";
-import { type Caller, callerKey, type Identify } from "./auth.ts";
+import { callerKey, type Identify } from "./auth.ts";
 import { uncountedRefusal } from "./limits.ts";
 import { operationOf } from "./operation.ts";
 
@@ -63,7 +64,7 @@ interface OpenStream {
   readonly call: Call;
   /** The scope that it needs; empty for none. */
   readonly scope: string;
-  caller: Caller;
+  caller: FoundKey;
   /** Whether the store could not be read when the key was looked up last. */
   isUnknown: boolean;
   /** Whether its answer has begun. */
@@ -147,6 +148,10 @@ export class KeyStreams implements CallInterceptor {
     const leaveHere = this.#add(stream, keyId);
     try {
       const place = await this.#takeSharedPlace(keyId);
+      if (this.#options.stopping.aborted) {
+        place?.leave();
+        throw serverStopping();
+      }
       return () => {
         leaveHere();
         place?.leave();
@@ -258,8 +263,8 @@ export class KeyStreams implements CallInterceptor {
     stream.isUnknown = false;
     const caller = await this.#options.identify(stream.call);
     if (caller.key === undefined) {
-      // A store that cannot be read says nothing about a key, except for one whose end was known before.
-      if (isUnavailable(caller.refusal) && !this.#isExpired(stream)) {
+      // A store that cannot be read says nothing about the key.
+      if (isUnavailable(caller.refusal)) {
         stream.isUnknown = true;
       } else {
         this.#end(stream, caller.refusal);
@@ -273,18 +278,21 @@ export class KeyStreams implements CallInterceptor {
     }
   }
 
-  /** Looks up the keys that have expired, and those that the store could not tell. */
+  /**
+   * Looks up the keys that have expired, and those that the store could not tell. If the store has not told of an
+   * extension by the next check, an expired key's stream ends.
+   */
   #checkKeys(): void {
+    const nowMs = this.#options.clock();
     for (const stream of this.#open) {
-      if (stream.isUnknown || this.#isExpired(stream)) {
+      const { endsAtMs } = stream.caller;
+      if (nowMs >= endsAtMs + keyCheckMs) {
+        this.#end(stream, refusalOf(stream.caller, nowMs));
+      } else if (stream.isUnknown || nowMs >= endsAtMs) {
         this.#due.add(stream);
       }
     }
     this.#identifyDue();
-  }
-
-  #isExpired({ caller }: OpenStream): boolean {
-    return caller.key !== undefined && this.#options.clock() >= caller.endsAtMs;
   }
 
   #stop(): void {
