@@ -146,6 +146,10 @@ export class StockRevision {
     } else if (head > known.revision) {
       const query = { after: known.revision, petIds: [], newestFirst: false, limit: maxRead };
       const { changes } = await this.#store.listChanges(query);
+      // Only bounds that are read after the changes tell whose history these are of.
+      if ((await this.#store.historyBounds(0)).lineage !== lineage) {
+        return await this.#readOn();
+      }
       const isKnownPet = changes.every(({ before }) => before !== undefined);
       const revision = changes.at(-1)?.revision ?? head;
       this.#advance({ lineage, revision }, isKnownPet ? changes.map(({ petId }) => petId) : []);

@@ -190,6 +190,24 @@ it("waits for a reading that has begun after the invalidation", async () => {
   expect(await history.settle()).toBe(6n);
 });
 
+it("tells no changes of another store that comes into place between the two reads", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.revision.invalidate();
+  let reads = 0;
+  history.beforeRead = () => {
+    reads += 1;
+    if (reads === 2) {
+      history.lineage = "another00000";
+      history.others(8n, 7n);
+    }
+  };
+  expect(await history.settle()).toBe(8n);
+  expect(history.heard.slice(1)).toEqual(["8: all", "8: restart"]);
+  expect((await history.revision.lastKnown()).lineage).toBe("another00000");
+});
+
 it("fails as the store does, and tries again", async () => {
   const history = new TestHistory(5);
   await history.settle();
