@@ -105,6 +105,19 @@ describe("the launcher", () => {
     expect(stdout).toMatch(ran);
   });
 
+  it.skipIf(spawnSync("bash", ["-c", "true"]).status !== 0)(
+    "finds its files when bash has found it in PATH, whatever is in the present folder",
+    () => {
+      const bin = "project/node_modules/petstore-inventory/bin";
+      const variables = (folder: string) => {
+        writeNode(join(folder, "node"), "v99.0.0");
+        return { PATH: `${join(folder, "path")}:${join(folder, bin)}:/bin:/usr/bin` };
+      };
+      const { stdout } = launch({ own: "v24.0.0", variables }, { in: ".", by: ["bash", "petstore"] });
+      expect(stdout).toMatch(/^v24\.0\.0 .* \/\S+\/petstore\.js keys list\n$/);
+    },
+  );
+
   it.each(["petstore", "node"])("does not look elsewhere when a shell reads %s without a file", (name) => {
     const script = readFileSync(join(projectRoot, "bin", name), "utf8");
     const { stdout, stderr, status } = launch(
