@@ -183,6 +183,16 @@ it("refuses at once to replace a store that it could not keep, and restores when
   expect(await checkDatabase(file, "full")).toEqual([]);
 });
 
+it("names the disk where it is full, before it replaces a store", async () => {
+  const folder = createFolder();
+  const [copy, file] = [join(folder, "copy.db"), join(folder, "petstore.db")];
+  const store = openSqliteStore(file);
+  await store.maintenance.backup(copy);
+  await store.close();
+  refuseLinks("ENOSPC");
+  await expect(restoreDatabase(copy, file)).rejects.toThrow("ENOSPC: link");
+});
+
 it("leaves no file where neither a link nor a rename succeeds", async () => {
   const folder = createFolder();
   const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];

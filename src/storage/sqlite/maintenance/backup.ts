@@ -237,12 +237,23 @@ export async function restoreDatabase(
   return keptAs;
 }
 
-/** Throws `StoreFileError` for a store that cannot be kept: before the copy, which may take long. */
+/** The errors of a file system, or of the system's policy, that allow no hard links. */
+const linkRefusals: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
+/**
+ * Throws `StoreFileError` for a store that cannot be kept, and the system's errors: before the copy, which may take
+ * long.
+ */
 function assertKeepable(path: string, keptAs: string): void {
   if (isTaken(keptAs)) {
     throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
   }
-  if (!tryToLink(path, keptAs)) {
+  try {
+    linkSync(path, keptAs);
+  } catch (error) {
+    if (!linkRefusals.has((error as NodeJS.ErrnoException).code)) {
+      throw error;
+    }
     throw new StoreFileError(
       `${path}: it can have no hard link, by which a restore keeps the former store; move the store away ` +
         "first, with its -wal and -journal if there are any",
