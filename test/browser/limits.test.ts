@@ -109,6 +109,19 @@ describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
     expect(await page.locator("form.key").isVisible()).toBe(true);
   });
 
+  it("takes the focus when one that was entered by a click is refused", async () => {
+    const fresh = await stage.createReader();
+    const { page } = await visit(fresh, stage.docs);
+    const field = page.locator("form.key input");
+    await field.fill("psk_wrong");
+    // Safari gives no focus to a button that is clicked.
+    await field.blur();
+    await page.evaluate(`document.querySelector("form.key").requestSubmit()`);
+    await expect.poll(() => keyNote(page)).not.toBe("");
+    await expect.poll(() => field.evaluate((input) => input.matches(":focus"))).toBe(true);
+    await fresh.close();
+  });
+
   it("leaves the focus where the reader types when a remembered one is refused", async () => {
     const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, await mintProKey());

@@ -140,6 +140,24 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     expect(await page.evaluate("scrollY")).toBe(scrolled);
   });
 
+  it("leads a reader who has clicked on text meanwhile to the field at fault", async () => {
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, key);
+    const { promise: clicking, resolve: answer } = Promise.withResolvers<void>();
+    await page.route("**/v1/inventory/seven", async (route) => {
+      await clicking;
+      await route.continue();
+    });
+    const panel = operation(page, "updateInventory");
+    await panel.getByLabel("petId").fill("seven");
+    await sendButton(page, "updateInventory").click();
+    await panel.locator("p").first().click();
+    expect(await page.evaluate("document.activeElement.id")).toBe("content");
+    answer();
+    await panel.locator(".fault").waitFor();
+    expect(await panel.getByLabel("petId").evaluate((input) => input.matches(":focus"))).toBe(true);
+  });
+
   it.each(["Control+Enter", "Meta+Enter"])("sends the body that the reader edits with %s", async (keys) => {
     const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);

@@ -84,13 +84,21 @@ describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
     expect(await page.locator("dialog").isVisible()).toBe(false);
   });
 
-  it("leaves Enter to an input method while it composes", async () => {
+  it.each([
+    ["Enter while it composes", { key: "Enter", isComposing: true }],
+    ["the Enter that ends it in Safari", { key: "Enter", keyCode: 229 }],
+    ["the arrows in its candidates", { key: "ArrowDown", isComposing: true }],
+  ])("leaves to an input method %s", async (_title, key) => {
     const { page } = await visit(await stage.createReader(), stage.docs);
     await page.keyboard.press("/");
     await page.keyboard.type("banned");
-    await page.evaluate(`document.activeElement.dispatchEvent(
-      new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))`);
+    const chosen = () => page.evaluate(`document.activeElement.getAttribute("aria-activedescendant")`);
+    const former = await chosen();
+    const event = JSON.stringify({ ...key, bubbles: true, cancelable: true });
+    const isLeft = await page.evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", ${event}))`);
+    expect(isLeft).toBe(true);
     expect(await page.locator("dialog").isVisible()).toBe(true);
+    expect(await chosen()).toBe(former);
   });
 
   it("takes the keydown without a key that Chrome sends when it fills a field in", async () => {

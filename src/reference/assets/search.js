@@ -46,11 +46,15 @@ export function connectSearch() {
 
   input.addEventListener("input", show);
   input.addEventListener("keydown", (event) => {
+    // Keys of an input method are not for the search. Safari tells of its last Enter only by this code.
+    if (event.isComposing || event.keyCode === 229) {
+      return;
+    }
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move !== undefined) {
       event.preventDefault();
       results.move(move);
-    } else if (event.key === "Enter" && !event.isComposing) {
+    } else if (event.key === "Enter") {
       event.preventDefault();
       go(results.chosen);
     }

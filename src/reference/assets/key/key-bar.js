@@ -33,7 +33,7 @@ export function connectKeyBar(baseUrl) {
 
   const known = memory.recall(nameOfKey(api));
   if (known !== undefined) {
-    void useKey(api, known);
+    void useKey(api, known, false);
   }
   return api;
 }
@@ -47,7 +47,7 @@ function connectForm(api) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    return key === "" ? ask("Enter your API key first.") : void useKey(api, key);
+    return key === "" ? ask("Enter your API key first.") : void useKey(api, key, true);
   });
   input.addEventListener("input", () => {
     input.removeAttribute("aria-invalid");
@@ -72,10 +72,12 @@ function connectServers(api) {
   });
 }
 
-/** Uses a key once the service has accepted it, unless the reader has selected another server meanwhile. */
-async function useKey(api, key) {
+/**
+ * Uses a key once the service has accepted it, unless the reader has selected another server meanwhile. `isEntered` says
+ * that the reader has just entered it, and waits for what comes of it.
+ */
+async function useKey(api, key, isEntered) {
   const asked = api.baseUrl;
-  const isEntered = form.contains(document.activeElement);
   const { fault, isFinal, ...checked } = await showCheck(checkKey(key, asked));
   if (api.baseUrl !== asked) {
     return;
