@@ -48,6 +48,17 @@ function createStock(store: HistoryFollowing = opened.store): StockRevision {
   return new StockRevision(store, { changed: () => {}, allChanged: () => {} }, { isShared: false, stopping });
 }
 
+/** A history whose bounds are what the test sets them to: at first those of 2,000 changes. */
+async function followByHand() {
+  const bounds = { ...(await opened.store.historyBounds(0)), head: 2_000n };
+  const store: HistoryFollowing = {
+    onChanges() {},
+    historyBounds: async () => ({ ...bounds }),
+    listChanges: (query) => opened.store.listChanges(query),
+  };
+  return { bounds, store };
+}
+
 function createFeed(stock = createStock()): StockFeed {
   return new StockFeed(opened.store, stock, () => {});
 }
@@ -227,17 +238,12 @@ describe("the feed that streams share", () => {
   });
 
   it("has no changes of another store that comes into place while it reads them", async () => {
-    let bounds = { ...(await opened.store.historyBounds(0)), head: 2_000n };
-    const store: HistoryFollowing = {
-      onChanges() {},
-      historyBounds: async () => bounds,
-      listChanges: (query) => opened.store.listChanges(query),
-    };
+    const { bounds, store } = await followByHand();
     const stock = createStock(store);
     const replaced: HistoryFollowing = {
       ...store,
       listChanges(query) {
-        bounds = { ...bounds, lineage: "0123456789ab" };
+        bounds.lineage = "0123456789ab";
         return store.listChanges(query);
       },
     };
@@ -245,19 +251,14 @@ describe("the feed that streams share", () => {
     const isTold = Promise.withResolvers<void>();
     await feed.join(isTold.resolve, bounds.lineage);
     await opened.store.importAll({ pets: createPets(10, { quantity: 7n }) }, 1);
-    bounds = { ...bounds, head: 2_010n };
+    bounds.head = 2_010n;
     stock.invalidate();
     await isTold.promise;
     expect([feed.hasReached(2_000n), feed.blockAfter(2_000n)]).toEqual([false, undefined]);
   });
 
   it("has nothing of the history that it was reading when another store came into the place of that one", async () => {
-    let bounds = { ...(await opened.store.historyBounds(0)), head: 2_000n };
-    const store: HistoryFollowing = {
-      onChanges() {},
-      historyBounds: async () => bounds,
-      listChanges: (query) => opened.store.listChanges(query),
-    };
+    const { bounds, store } = await followByHand();
     const stock = createStock(store);
     const isRead = Promise.withResolvers<void>();
     const isAsked = Promise.withResolvers<void>();
@@ -273,10 +274,10 @@ describe("the feed that streams share", () => {
     const feed = new StockFeed(slow, stock, () => {});
     await feed.join(() => {}, bounds.lineage);
     await opened.store.importAll({ pets: createPets(10, { quantity: 7n }) }, 1);
-    bounds = { ...bounds, head: 2_010n };
+    bounds.head = 2_010n;
     stock.invalidate();
     await isAsked.promise;
-    bounds = { ...bounds, lineage: "0123456789ab", head: 2_000n };
+    Object.assign(bounds, { lineage: "0123456789ab", head: 2_000n });
     stock.invalidate();
     await stock.caughtUp();
     const isTold = Promise.withResolvers<void>();
