@@ -131,7 +131,8 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
   return new Cluster([{ host, port }], {
     redisOptions,
     lazyConnect: true,
-    enableOfflineQueue: false,
+    // The first command for a node connects to it. Without a queue, ioredis refuses those that come in the meantime.
+    enableOfflineQueue: true,
     clusterRetryStrategy: () => null,
     // By default, ioredis sends what a lost node has not answered to another one.
     retryDelayOnFailover: 0,

@@ -14,10 +14,7 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     await first.client.cluster("ADDSLOTSRANGE", 0, 8_191);
     await second.client.cluster("ADDSLOTSRANGE", 8_192, 16_383);
     await first.client.cluster("MEET", "127.0.0.1", second.port, busPorts[1] as number);
-    await until(async () => {
-      const infos = await Promise.all(nodes.map(({ client }) => client.cluster("INFO")));
-      return infos.every((info) => info.includes("cluster_state:ok") && info.includes("cluster_known_nodes:2"));
-    }, 20_000);
+    await allMet();
     const url = `${first.url}?cluster`;
     servers.push(await TestLimits.open(url), await TestLimits.open(url));
   });
@@ -32,6 +29,15 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     const busPort = await freePort();
     busPorts.push(busPort);
     return RedisServer.start({ args: ["--cluster-enabled", "yes", "--cluster-port", String(busPort)] });
+  }
+
+  /** Resolves when each node knows all others, and serves. */
+  async function allMet(): Promise<void> {
+    const known = `cluster_known_nodes:${nodes.length}`;
+    await until(async () => {
+      const infos = await Promise.all(nodes.map(({ client }) => client.cluster("INFO")));
+      return infos.every((info) => info.includes("cluster_state:ok") && info.includes(known));
+    }, 20_000);
   }
 
   it("admit exactly what the plan allows, whichever node counts the key", async () => {
@@ -56,6 +62,31 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     const slots = await Promise.all(names.flat().map((name) => client.cluster("KEYSLOT", name)));
     expect(new Set(slots).size).toBe(1);
     place?.leave();
+  });
+
+  it("are connected at the first attempt, whichever nodes are asked first", async () => {
+    const opened = await Promise.all(Array.from({ length: 20 }, () => TestLimits.open(`${nodes[0]?.url}?cluster`)));
+    expect(opened.flatMap(({ told }) => told).filter((line) => !line.startsWith("connected"))).toEqual([]);
+    await Promise.all(opened.map((server) => server.close()));
+  });
+
+  it("follow a key to a node that has joined since", async () => {
+    const joined = await startNode();
+    nodes.push(joined);
+    await nodes[0]?.client.cluster("MEET", "127.0.0.1", joined.port, busPorts[2] as number);
+    await allMet();
+    const key = freshKey(30);
+    const slot = await joined.client.cluster("KEYSLOT", `petstore:{${key.id}}:usage`);
+    const id = await joined.client.cluster("MYID");
+    // Otherwise the older claim of another node, which may be under way, would win.
+    await joined.client.cluster("BUMPEPOCH");
+    for (const { client } of nodes.toReversed()) {
+      await client.cluster("SETSLOT", slot, "NODE", id);
+    }
+    const bursts = await Promise.all(servers.flatMap((server) => [server.burst(key, 10), server.burst(key, 9)]));
+    expect(bursts.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(30);
+    expect(servers.map(({ limits }) => limits.localDecisions)).toEqual([0, 0]);
+    expect(await joined.client.keys("petstore:{*}:usage")).toEqual([`petstore:{${key.id}}:usage`]);
   });
 
   it("give a restarted node the scripts again", async () => {
