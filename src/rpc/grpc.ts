@@ -83,7 +83,7 @@ function openEnveloped(
     timeoutMs: timeout.timeoutMs,
     async read(signal) {
       if (codec === undefined) {
-        throw new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
+        throw unknownCodec();
       }
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
@@ -121,6 +121,11 @@ function openEnveloped(
       return { status: isMethodNotAllowed(error) ? 405 : 200, header };
     },
   };
+}
+
+/** The refusal of a content type whose codec is unknown. */
+export function unknownCodec(): ProtocolError {
+  return new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
 }
 
 /** A Trailers-Only response has each field once, because its one block of headers is the trailer, too. */

@@ -48,11 +48,18 @@ export async function openApiPort(
   observability.watchStreams(api.streams);
   const serviceNames = apiServices.map(({ typeName }) => typeName);
   const health = healthService({ serviceNames, stopping });
+  const healthCalls = createHealthCalls(health, api.toError);
   const ownUrl = () => portUrl(config.tls === undefined ? "http" : "https", config.host, listener.address);
   const router = createRouter({
     api,
-    health: createHealthCalls(health, api.toError),
-    connectServices: createConnectServices({ ...config, services: apiServices, health, stopping }),
+    health: healthCalls,
+    connectServices: createConnectServices({
+      ...config,
+      services: apiServices,
+      health,
+      calls: healthCalls,
+      stopping,
+    }),
     site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
     cors: createCors(config.corsOrigins),
     limiter,

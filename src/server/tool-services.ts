@@ -24,6 +24,7 @@ import type { ToError } from "../rpc/call.ts";
 import { compressions } from "../rpc/compression.ts";
 import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
+import { unknownCodec } from "../rpc/grpc.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { abortable } from "../scheduling/timing.ts";
 import { reflectionService } from "../services/grpc-tools.ts";
@@ -42,6 +43,8 @@ interface ConnectServicesOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
   readonly health: ServiceImpl<typeof Health>;
+  /** Refuses what Connect's handlers would refuse outside of gRPC. */
+  readonly calls: RpcHandler;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
 }
@@ -49,28 +52,37 @@ interface ConnectServicesOptions {
 /** Answers the streaming methods of health and reflection, by Connect's own handlers. */
 export interface ConnectServices {
   serves(path: string): boolean;
-  /** Makes the answer. Rejects with the fault of the request's head, if there is one. */
+  /** Makes the answer. Rejects with the fault of the head of a call over Connect, if there is one. */
   answer(exchange: Exchange): Promise<Answer>;
 }
 
 /** Makes the services. Their methods need no key, and count towards no limit. */
 export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
+  const { calls } = options;
   const handlers = createHandlers(options);
   const openStreams = new AnonymousStreams();
   return {
     serves: (path) => handlers.has(path),
     async answer(exchange) {
-      if (exchange.fault !== undefined) {
-        throw exchange.fault;
-      }
       const { record, signal } = exchange;
-      record.protocol = protocolOf(exchange.header("content-type")).name;
+      const handler = handlers.get(exchange.path) as UniversalHandler;
+      const contentType = exchange.header("content-type") ?? "";
+      const { name: protocol } = protocolOf(contentType);
+      record.protocol = protocol;
       record.method = exchange.path.slice(1);
       record.isStream = true;
+      const call = protocol === "connect" ? undefined : calls.recognize(exchange);
+      const isCodecKnown = call === undefined || handler.supportedContentType(contentType);
+      const fault = exchange.fault ?? (isCodecKnown ? undefined : unknownCodec());
+      if (fault !== undefined) {
+        if (call === undefined) {
+          throw fault;
+        }
+        return await calls.refuse(call, fault);
+      }
       const { refusal, leave } = openStreams.enter(exchange.clientAddress);
       // The body of an answer is not read to its end if the client has gone away.
       signal.addEventListener("abort", leave);
-      const handler = handlers.get(exchange.path) as UniversalHandler;
       const answering = answerByConnect(handler, exchange, refusal);
       const {
         body,

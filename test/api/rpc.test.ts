@@ -256,6 +256,29 @@ describe("what health and reflection cannot decode", () => {
     expect(answer.headers.get(accept)).toBe("gzip, br");
   });
 
+  it.each(
+    [watch, reflection].flatMap((path) =>
+      ["application/grpc+thrift", "application/grpc-web+thrift", "application/grpc+"].map((type) => ({ path, type })),
+    ),
+  )("is unimplemented where the codec is unknown: $path as $type", async ({ path, type }) => {
+    for (const http of [tested.http1, tested.http2]) {
+      const body = envelope(Buffer.alloc(0));
+      const answer = await http.send({ method: "POST", path, headers: { "content-type": type, te: "trailers" }, body });
+      expect(answer.status).toBe(200);
+      const { failure } = readAnyGrpcOutcome(type, answer);
+      expect(failure).toMatchObject({ canonical: "unimplemented", code: "INVALID_REQUEST" });
+    }
+  });
+
+  it.each([
+    ["application/grpc", readGrpcOutcome],
+    ["application/grpc-web", readGrpcWebOutcome],
+  ])("is refused within %s where the Host is bad", async (type, read) => {
+    const headers = { "content-type": type, host: "[" };
+    const answer = await tested.http1.send({ method: "POST", path: watch, headers, body: envelope(Buffer.alloc(0)) });
+    expect(read(answer).failure).toMatchObject({ canonical: "invalid_argument", code: "INVALID_REQUEST" });
+  });
+
   it("is decompressed where the compression has a name", async () => {
     const body = envelope(gzipSync(Buffer.of(0x0a, 0x00)), { flags: 1 });
     const headers = { "content-type": "application/grpc", te: "trailers", "grpc-encoding": "gzip" };

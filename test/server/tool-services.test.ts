@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { createConnectServices } from "../../src/server/tool-services.ts";
+import { toConnectError } from "../../src/interceptors/errors.ts";
+import { createConnectServices, createHealthCalls } from "../../src/server/tool-services.ts";
 import { createExchange, readBody } from "../gateway/fixture.ts";
 
 const health = { check: () => ({}), list: () => ({}), async *watch() {} };
+const calls = createHealthCalls(health, toConnectError);
 const { signal: stopping } = new AbortController();
 
 function createWatch(encoding: string) {
@@ -11,7 +13,7 @@ function createWatch(encoding: string) {
 }
 
 it("a stream that cannot be answered takes no place from those after it", async () => {
-  const services = createConnectServices({ services: [], reflection: false, health, stopping });
+  const services = createConnectServices({ services: [], reflection: false, health, calls, stopping });
   const addHeader = () => {
     throw new TypeError("broken");
   };
