@@ -9,13 +9,16 @@ import { until } from "../support/deadline.ts";
 import { expectErrorBody, expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
 import { createHttp1Client, createHttp2Client, type HttpClient } from "../support/http.ts";
-import { isSeveral, type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
+import { isOnPostgres, isSeveral, type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
 
-/** More than one run of ready bytes, so that the list is streamed. */
-const count = 66_000;
+/**
+ * More than one run of ready bytes, so that the list is streamed. Interceptors that clone have no ready bytes, and take
+ * their time for each entry.
+ */
+const count = process.env.TEST_INTERCEPTORS === undefined ? 66_000 : 2_000;
 
 /** The first and last entries of the list, of its first pages and of its first run. */
-const borders = [0, 511, 512, 65_535, 65_536, count - 1];
+const borders = [0, 511, 512, 65_535, 65_536, count - 1].filter((index) => index < count);
 
 let server: TestServer;
 let key: MintedKey;
@@ -228,8 +231,11 @@ describe.each([
   });
 });
 
-/** Interceptors take memory of their own, and of several servers only one is looked at. */
-const isMemoryTelling = process.env.TEST_INTERCEPTORS === undefined && !isSeveral;
+/**
+ * Interceptors take memory of their own, and of several servers only one is looked at. Over PostgreSQL the lists are made
+ * of the same cache.
+ */
+const isMemoryTelling = process.env.TEST_INTERCEPTORS === undefined && !isOnPostgres && !isSeveral;
 
 it.runIf(isMemoryTelling)("makes no more of a list than its client reads", async () => {
   // Nobody keeps this list ready: what is made of it is held for one client alone.
