@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import type { RateLimiter } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
@@ -18,6 +19,8 @@ import type { Telemetry } from "./telemetry.ts";
 /** The store of a server, and what the server keeps of it in memory. */
 export interface Backend extends ServerLimits {
   readonly store: Store;
+  /** Whether the store has been made by this start. */
+  readonly isNewStore: boolean;
   readonly keys: KeyFinder;
   readonly externalChanges: ExternalChangeWatcher;
 }
@@ -37,9 +40,10 @@ export async function openBackend(
   migrating?: ReportProgress,
 ): Promise<Backend> {
   const { observability, logger } = telemetry;
-  const store = isPostgresUrl(config.db)
+  const opened = isPostgresUrl(config.db)
     ? await openSharedStore(config, life, telemetry)
     : openStoreFile(config, life, telemetry, migrating);
+  const { store } = opened;
   const { resources, clock } = life;
   observability.watchStore(store);
 
@@ -55,19 +59,23 @@ export async function openBackend(
   const housekeeping = startHousekeeping({ store, historyRetentionMs, clock, report: reportUndeleted });
   life.endAtStop(() => housekeeping.close());
   return {
-    store,
+    ...opened,
     keys: new KeyCache(store, externalChanges, store.listServers === undefined ? Infinity : maxSilenceMs),
     externalChanges,
     ...limits,
   };
 }
 
+type OpenedStore = Pick<Backend, "store" | "isNewStore">;
+
 function openStoreFile(
   config: ServerConfig,
   life: ServerLife,
   { observability, logger }: Telemetry,
   migrating?: ReportProgress,
-): Store {
+): OpenedStore {
+  // The lock makes the file.
+  const isNewStore = !existsSync(config.db);
   const lock = acquireServerLock(config.db);
   life.resources.defer(() => lock.release());
   const store = openSqliteStore(config.db, {
@@ -86,7 +94,7 @@ function openStoreFile(
     },
   });
   life.resources.defer(() => store.close());
-  return store;
+  return { store, isNewStore };
 }
 
 /** Opens a store that other servers may use, too, and registers this server in it. */
@@ -94,9 +102,15 @@ async function openSharedStore(
   config: ServerConfig,
   life: ServerLife,
   { observability, logger }: Telemetry,
-): Promise<Store> {
+): Promise<OpenedStore> {
   const { openPostgresStore } = await import("../storage/postgres/store.ts");
-  const store = await openPostgresStore(config.db, { committed: observability.commits.committed });
+  let isNewStore = false;
+  const store = await openPostgresStore(config.db, {
+    created() {
+      isNewStore = true;
+    },
+    committed: observability.commits.committed,
+  });
   life.resources.defer(() => store.close());
   const registration = await store.registerServer({
     version: manifest.version,
@@ -108,7 +122,7 @@ async function openSharedStore(
   });
   life.resources.defer(() => registration.release());
   life.useClock(registration.clock);
-  return store;
+  return { store, isNewStore };
 }
 
 /** How a server counts. */

@@ -65,7 +65,13 @@ export async function startServer(config: ServerConfig, migrating?: ReportProgre
     url,
     opsUrl,
     broken: life.broken,
-    logStart: () => logger.info({ url, opsUrl, db: maskCredentials(config.db) }, "the server has started"),
+    logStart() {
+      const db = maskCredentials(config.db);
+      logger.info({ url, opsUrl, db }, "the server has started");
+      if (backend.isNewStore) {
+        logger.info({ db }, "the store is new: there was none at this place");
+      }
+    },
     async warmUp() {
       await api.prepare();
       await telemetry.observability.prepare();

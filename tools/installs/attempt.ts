@@ -16,6 +16,9 @@ export interface Attempt {
   readonly failure: string | undefined;
 }
 
+/** The most that `node_modules` may take, in megabytes: half of it is the Node that older ones need. */
+const maxMegabytes = 450;
+
 /** A few tests: some run in process, some start commands, some call servers. */
 const someTests = ["test/domain", "test/cli/arguments.test.ts", "test/api/inventory-update.test.ts"];
 
@@ -61,6 +64,9 @@ async function attempt(
     megabytes = Number.parseInt(execFileSync("du", ["-sm", modules], { encoding: "utf8" }), 10);
     if (existsSync(join(modules, "better-sqlite3/build"))) {
       throw new Error("an install script has run");
+    }
+    if (megabytes > maxMegabytes) {
+      throw new Error(`it brings more than ${maxMegabytes} MB`);
     }
     const runsOn = await use();
     return { seconds, megabytes, runsOn, failure: undefined };

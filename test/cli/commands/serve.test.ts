@@ -99,15 +99,19 @@ it("refuses a foreign address, whatever the port", async () => {
   });
 });
 
-it("logs that it has started, and that it has stopped", async () => {
-  const server = startServe(["--log-level", "info"], { cwd: createFolder() });
-  const url = (await server.nextLine())?.split(" ").at(-1);
-  expect(await server.end("SIGTERM")).toBe(0);
-  const lines = server.log().trim().split("\n");
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 30, msg: "the server has started", url },
-    { level: 30, msg: "the server has stopped" },
-  ]);
+it("logs that it has started, that it has made the store, and that it has stopped", async () => {
+  const cwd = createFolder();
+  for (const made of [[{ level: 30, msg: "the store is new: there was none at this place", db: "stock.db" }], []]) {
+    const server = startServe(["--log-level", "info", "--db", "stock.db"], { cwd });
+    const url = (await server.nextLine())?.split(" ").at(-1);
+    expect(await server.end("SIGTERM")).toBe(0);
+    const lines = server.log().trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 30, msg: "the server has started", url },
+      ...made,
+      { level: 30, msg: "the server has stopped" },
+    ]);
+  }
 });
 
 it("says that it is ready before it logs that it has started", async () => {
