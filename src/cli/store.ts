@@ -18,7 +18,7 @@ import {
 import { DatabaseError } from "../storage/postgres/connection/database-url.ts";
 import { isOlderStore } from "../storage/sqlite/database.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
-import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
+import { StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { StoreFileError } from "../storage/sqlite/store-file.ts";
 import { printable } from "./print/terminal.ts";
@@ -46,25 +46,6 @@ export async function withStore<R>(
 /** As `withStore`, but a missing store is an error. */
 export function withExistingStore<R>(location: string, use: (store: Store) => Promise<R>): Promise<R> {
   return withStore(location, "refuse", use);
-}
-
-/**
- * Opens the store, or creates it. If the store is in a file, this keeps servers from using it meanwhile, and throws
- * `StoreHeldError` when a server uses it.
- */
-export async function withExclusiveStore<R>(location: string, use: (store: Store) => Promise<R>): Promise<R> {
-  if (isPostgresUrl(location)) {
-    return withStore(location, "create", use);
-  }
-  const lock = acquireServerLock(location);
-  try {
-    const store = await showMigration(location, async (migrating) =>
-      openSqliteStore(location, { writesDirectly: true, lock, migrating }),
-    );
-    return await closing(store, use);
-  } finally {
-    lock.release();
-  }
 }
 
 async function openStore(location: string, ifMissing: IfMissing): Promise<Store> {

@@ -5,7 +5,7 @@ import { maskCredentials } from "../domain/masking.ts";
 import { isPostgresUrl, type KeyFinder, type ReportProgress, type Store } from "../domain/store.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
-import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
+import type { ValkeyLink } from "../rate-limit/redis/link.ts";
 import { throttle } from "../scheduling/timing.ts";
 import { type ExternalChangeWatcher, TokenWatcher } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
@@ -25,6 +25,14 @@ export interface Backend extends ServerLimits {
   readonly externalChanges: ExternalChangeWatcher;
 }
 
+/** What is done with the store while the backend is opened. */
+export interface BackendOptions {
+  /** Is told the progress of the migration of an older store. */
+  readonly migrating?: ReportProgress | undefined;
+  /** Changes the store once this server has it, before anything else reads it. */
+  readonly prepare?: ((store: Store) => Promise<void>) | undefined;
+}
+
 /** How long a shared store may be silent before no key counts as valid any more, in milliseconds. */
 const maxSilenceMs = 5_000;
 
@@ -37,9 +45,11 @@ export async function openBackend(
   config: ServerConfig,
   life: ServerLife,
   telemetry: Telemetry,
-  migrating?: ReportProgress,
+  { migrating, prepare }: BackendOptions = {},
 ): Promise<Backend> {
   const { observability, logger } = telemetry;
+  // A Valkey that cannot be used is told before the store is made or migrated.
+  const link = config.limits === inMemory ? undefined : await openLink(config, life, telemetry);
   const opened = isPostgresUrl(config.db)
     ? await openSharedStore(config, life, telemetry)
     : openStoreFile(config, life, telemetry, migrating);
@@ -47,7 +57,9 @@ export async function openBackend(
   const { resources, clock } = life;
   observability.watchStore(store);
 
-  const { close: closeLimits, ...limits } = await openLimits(config, life, telemetry, store);
+  await prepare?.(store);
+
+  const { close: closeLimits, ...limits } = await openLimits(config, { life, telemetry, store, link });
   const externalChanges = new TokenWatcher(store);
   // Both may wait for the store, and neither for the other.
   resources.defer(async () => void (await Promise.all([externalChanges.close(), closeLimits()])));
@@ -139,78 +151,86 @@ interface OpenedLimits extends ServerLimits {
   readonly close: () => Promise<void>;
 }
 
-/**
- * Opens the limits, which are counted in memory or by Valkey. Rejects with `UnusableValkeyError` for a server that
- * cannot be used.
- */
-async function openLimits(
-  config: ServerConfig,
-  { clock }: ServerLife,
-  telemetry: Telemetry,
-  store: Store,
-): Promise<OpenedLimits> {
-  const report = throttle((reason) =>
-    telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
-  );
-  const { decided } = telemetry.observability.limits;
-  const options = { store, clock, decided, report };
-  if (config.limits !== inMemory) {
-    return await openSharedLimits(config, telemetry, options);
-  }
-  const keys = createKeyRateLimiter(options);
-  return {
-    limiter: { keys, anonymous: createAnonymousRateLimiter(clock, decided) },
-    streamPlaces: undefined,
-    canCountLimits: () => true,
-    close: () => keys.close(),
-  };
+/** What the limits are made of. */
+interface LimitsParts {
+  readonly life: ServerLife;
+  readonly telemetry: Telemetry;
+  readonly store: Store;
+  /** The link to Valkey; undefined if this server counts in memory. */
+  readonly link: ValkeyLink | undefined;
 }
 
-type LimiterOptions = Pick<SharedLimitsOptions, "store" | "clock" | "decided" | "report">;
-
-async function openSharedLimits(
-  { limits: url, limitsFallback }: ServerConfig,
-  { observability, logger }: Telemetry,
-  options: LimiterOptions,
-): Promise<OpenedLimits> {
-  const { sharedLimits } = observability;
-  // The client of Valkey is loaded only if Valkey counts: it takes as much memory as a fifth of the server.
-  const redis = await import("../rate-limit/redis/shared-limits.ts");
-  const isFallbackLocal = limitsFallback === "local";
-  const limits = maskCredentials(url);
-  const meanwhile = isFallbackLocal ? "this server counts by itself" : "requests are refused";
-  let wasConnected: boolean | undefined;
-  const shared = await redis.openSharedLimits({
-    ...options,
-    url,
-    isFallbackLocal,
-    observer: {
-      disconnected(reason) {
-        if (wasConnected !== false) {
-          logger.warn({ limits, err: reason }, `limits: Valkey does not answer; ${meanwhile} until it does`);
-        }
-        wasConnected = false;
-        sharedLimits.disconnected(reason);
-      },
-      connected({ risks }) {
-        if (wasConnected === undefined) {
-          for (const risk of risks) {
-            logger.warn({ limits }, `limits: ${risk}`);
-          }
-        } else {
-          logger.info({ limits }, "limits: Valkey answers again; it counts for all servers");
-        }
-        wasConnected = true;
-        sharedLimits.connected();
-      },
-      roundTrip: sharedLimits.roundTrip,
-    },
+/** Opens the limits, which are counted in memory or by Valkey. */
+async function openLimits(config: ServerConfig, { life, telemetry, store, link }: LimitsParts): Promise<OpenedLimits> {
+  const { clock } = life;
+  const { logger, observability } = telemetry;
+  const report = throttle((reason) =>
+    logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
+  );
+  const { decided } = observability.limits;
+  const options = { store, clock, decided, report };
+  if (link === undefined) {
+    const keys = createKeyRateLimiter(options);
+    return {
+      limiter: { keys, anonymous: createAnonymousRateLimiter(clock, decided) },
+      streamPlaces: undefined,
+      canCountLimits: () => true,
+      close: () => keys.close(),
+    };
+  }
+  const isFallbackLocal = config.limitsFallback === "local";
+  const { createSharedLimits } = await loadSharedLimits();
+  const shared = createSharedLimits({ ...options, link, isFallbackLocal });
+  observability.sharedLimits.attach({
+    url: maskCredentials(config.limits),
+    fallback: config.limitsFallback,
+    localDecisions: () => shared.localDecisions,
   });
-  sharedLimits.attach({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
   return {
     limiter: shared,
     streamPlaces: shared.places,
     canCountLimits: () => isFallbackLocal || shared.isConnected,
     close: () => shared.close(),
   };
+}
+
+/** The client of Valkey is loaded only if Valkey counts: it takes as much memory as a fifth of the server. */
+function loadSharedLimits() {
+  return import("../rate-limit/redis/shared-limits.ts");
+}
+
+/** Connects to Valkey, and logs when it is away. Rejects with `UnusableValkeyError` if it cannot be used. */
+async function openLink(
+  { limits: url, limitsFallback }: ServerConfig,
+  { resources }: ServerLife,
+  { observability, logger }: Telemetry,
+): Promise<ValkeyLink> {
+  const { sharedLimits } = observability;
+  const limits = maskCredentials(url);
+  const meanwhile = limitsFallback === "local" ? "this server counts by itself" : "requests are refused";
+  let wasConnected: boolean | undefined;
+  const { connectToValkey } = await loadSharedLimits();
+  const link = await connectToValkey(url, {
+    disconnected(reason) {
+      if (wasConnected !== false) {
+        logger.warn({ limits, err: reason }, `limits: Valkey does not answer; ${meanwhile} until it does`);
+      }
+      wasConnected = false;
+      sharedLimits.disconnected(reason);
+    },
+    connected({ risks }) {
+      if (wasConnected === undefined) {
+        for (const risk of risks) {
+          logger.warn({ limits }, `limits: ${risk}`);
+        }
+      } else {
+        logger.info({ limits }, "limits: Valkey answers again; it counts for all servers");
+      }
+      wasConnected = true;
+      sharedLimits.connected();
+    },
+    roundTrip: sharedLimits.roundTrip,
+  });
+  resources.defer(() => link.close());
+  return link;
 }

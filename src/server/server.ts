@@ -1,8 +1,8 @@
 import { maskCredentials } from "../domain/masking.ts";
-import { isPostgresUrl, type ReportProgress } from "../domain/store.ts";
+import { isPostgresUrl } from "../domain/store.ts";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { openApiPort } from "./api-port.ts";
-import { openBackend } from "./backend.ts";
+import { type BackendOptions, openBackend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
 import { openOpsPort } from "./ops-port.ts";
 import { ServerLife } from "./server-life.ts";
@@ -46,13 +46,13 @@ export interface RunningServer {
 /**
  * Starts a server, and resolves when it takes requests. Throws `StoreHeldError` when another server has the store,
  * `StoreFileError` or `DatabaseError`, `UnusableValkeyError` if `limits` names a server that cannot be used, and the
- * system's errors. Nothing is held then. `migrating` is told the progress of the migration of an older store.
+ * system's errors. Nothing is held then.
  */
-export async function startServer(config: ServerConfig, migrating?: ReportProgress): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, options: BackendOptions = {}): Promise<RunningServer> {
   const life = new ServerLife(config.shutdownGraceMs);
   await using start = life.resources;
   const telemetry = await startTelemetry(config, life);
-  const backend = await openBackend(config, life, telemetry, migrating);
+  const backend = await openBackend(config, life, telemetry, options);
   const api = await openApiPort(config, life, telemetry, backend);
   startWebhooks(config, life, telemetry, backend);
   const ops = await openOpsPort(config, life, telemetry, { backend, url: api.url });

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCertificate } from "../support/certificate.ts";
@@ -153,6 +154,15 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
     const lines = stderr.split("\n").filter((line) => line.startsWith("petstore:"));
     expect(lines.at(-1)).toMatch(/^petstore: limits need Redis 7 or newer, or Valkey; the server is Redis 6\./);
     expect(stderr).not.toMatch(/geheim|\n {4}at /);
+  });
+
+  it.each([[], ["--demo"]])("refuses a database that Redis does not have, and makes no store: %j", async (...flags) => {
+    const cwd = createFolder();
+    const args = ["serve", "--port", "0", "--ops-port", "0", "--limits", `${redis.url}/99`, ...flags];
+    const { code, stdout, stderr } = await petstore(args, { cwd });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^petstore: limits cannot use database 99 of the server: .*\n$/m);
+    expect(readdirSync(cwd)).toEqual([]);
   });
 
   it("speaks TLS by rediss, and only with a server whose certificate it can trust", async () => {

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
 import type { Command } from "commander";
+import type { Store } from "../../domain/store.ts";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
 import { readSmallFile } from "../arguments.ts";
@@ -54,8 +55,10 @@ async function serveStore(config: ServerConfig, signals: ServerSignals): Promise
 }
 
 async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<void> {
-  const secret = await prepareDemo(config.db);
-  const running = await start(config);
+  let secret = "";
+  const running = await start(config, async (store) => {
+    secret = await prepareDemo(store);
+  });
   // A demo most likely has a self-signed certificate.
   const trust = config.tls === undefined ? "" : "--insecure ";
   const curl = `curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory`;
@@ -103,10 +106,11 @@ async function warmUp(running: RunningServer): Promise<void> {
   await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
 }
 
-async function start(config: ServerConfig): Promise<RunningServer> {
+/** `prepare` changes the store once the server has it. */
+async function start(config: ServerConfig, prepare?: (store: Store) => Promise<void>): Promise<RunningServer> {
   const { startServer, UnusableValkeyError } = await loadServer();
   try {
-    return await showMigration(config.db, (migrating) => startServer(config, migrating));
+    return await showMigration(config.db, (migrating) => startServer(config, { migrating, prepare }));
   } catch (error) {
     throw error instanceof UnusableValkeyError ? new Failure(error.message) : (listenFailure(error) ?? error);
   }

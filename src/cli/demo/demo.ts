@@ -1,18 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
 import type { Store } from "../../domain/store.ts";
-import { withExclusiveStore } from "../store.ts";
 
 /**
  * Prepares a store for a demo: imports pets and orders if it has no pets, and creates a new key. Returns the secret of
- * the key. Throws `StoreHeldError`, with nothing changed, when a server uses the store.
+ * the key.
  */
-export function prepareDemo(db: string): Promise<string> {
-  return withExclusiveStore(db, async (store) => {
-    const secret = await renewDemoKey(store);
-    await importSamples(store);
-    return secret;
-  });
+export async function prepareDemo(store: Store): Promise<string> {
+  const secret = await renewDemoKey(store);
+  await importSamples(store);
+  return secret;
 }
 
 async function importSamples(store: Store): Promise<void> {
@@ -29,7 +26,7 @@ const demoIdPrefix = "key_demo_";
 
 /** Creates a Pro key for the demo, and revokes those of former demos. Returns the secret. */
 async function renewDemoKey(store: Store): Promise<string> {
-  const nowMs = Date.now();
+  const nowMs = await store.now();
   for (const key of await store.listKeys()) {
     if (isLiveDemo(key)) {
       await store.revokeKey(key.id, nowMs);

@@ -25,8 +25,8 @@ import { SharedStreamPlaces } from "./stream-places.ts";
 
 /** What the limits need. */
 export interface SharedLimitsOptions {
-  /** The URL of Valkey or Redis. */
-  readonly url: string;
+  /** The link to Valkey, which the limits close. */
+  readonly link: ValkeyLink;
   /** Whether this server counts by itself while Valkey is away. Otherwise it refuses requests. */
   readonly isFallbackLocal: boolean;
   readonly store: UsageStore;
@@ -35,7 +35,6 @@ export interface SharedLimitsOptions {
   readonly decided?: ((decision: RateLimitDecision, plan?: Plan) => void) | undefined;
   /** Is called with the reason when the store has not taken the counts. They are saved again. */
   readonly report: (reason: unknown) => void;
-  readonly observer: LinkObserver;
 }
 
 /** Limits that Valkey counts for all servers together. */
@@ -52,13 +51,19 @@ export interface SharedLimits {
 }
 
 /**
- * Connects to Valkey, or keeps trying in the background. Rejects with `UnusableValkeyError` for a server that cannot be
- * used.
+ * Connects to Valkey or Redis, or keeps trying in the background. Rejects with `UnusableValkeyError` for a server that
+ * cannot be used.
  */
-export async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
-  const { url, isFallbackLocal, store, decided, report, observer } = options;
+export async function connectToValkey(url: string, observer: LinkObserver): Promise<ValkeyLink> {
   const target = parseTarget(url);
   const link = new ValkeyLink({ open: (signal) => openConnection(target, signal), observer });
+  await link.start();
+  return link;
+}
+
+/** Creates limits that Valkey counts. */
+export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
+  const { link, isFallbackLocal, store, decided, report } = options;
   const counting = new Counting({
     link,
     clock: new SharedClock(options.clock),
@@ -66,7 +71,6 @@ export async function openSharedLimits(options: SharedLimitsOptions): Promise<Sh
     isFallbackLocal,
   });
   const places = new SharedStreamPlaces(counting);
-  await link.start();
   const cache = new UsageCache(store);
   const saves = saveRegularly(cache, report);
   const keys = createSharedKeyRateLimiter({ counting, cache, saves, decided });

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, startPetstore } from "../../support/petstore.ts";
@@ -118,6 +119,22 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
     const { code, stderr } = await run(command, join(createFolder(), "copy.db"));
     expect(code).toBe(1);
     expect(stderr).toMatch(/pg_dump and pg_restore.*point-in-time recovery\n$/);
+  });
+
+  it("serve --demo has a key, which a second demo leaves valid when it is refused", async () => {
+    const args = ["serve", "--demo", "--port", "0", "--ops-port", "0", "--database", database.url];
+    const first = startPetstore(args);
+    onTestFinished(async () => void (await first.end("SIGTERM")));
+    let line: string | undefined;
+    do {
+      line = await first.nextLine();
+    } while (!line?.includes("curl"));
+    const [, secret, url] = /Bearer (\S+)" (\S+)$/.exec(line) ?? [];
+    expect(await petstore(args)).toMatchObject({ code: 1, stderr: expect.stringContaining("uses it already") });
+    // A server hears of keys that others have changed within a second.
+    await setTimeout(1_000);
+    const { status } = await fetch(url ?? "", { headers: { authorization: `Bearer ${secret}` } });
+    expect(status).toBe(200);
   });
 
   it("serve refuses to be a second server, and status names the first", async () => {

@@ -2,7 +2,7 @@ import { type Key, newKey } from "../../../src/domain/key.ts";
 import type { RateLimitDecision } from "../../../src/domain/limits.ts";
 import type { UsageStore } from "../../../src/domain/store.ts";
 import type { LinkObserver } from "../../../src/rate-limit/redis/link.ts";
-import { openSharedLimits, type SharedLimits } from "../../../src/rate-limit/redis/shared-limits.ts";
+import { connectToValkey, createSharedLimits, type SharedLimits } from "../../../src/rate-limit/redis/shared-limits.ts";
 import { until } from "../../support/deadline.ts";
 import { MemoryUsageStore } from "../../support/memory-usage-store.ts";
 
@@ -34,13 +34,12 @@ export class TestLimits {
         test.roundTrips += 1;
       },
     };
-    test.#limits = await openSharedLimits({
-      url,
+    test.#limits = createSharedLimits({
+      link: await connectToValkey(url, observer),
       isFallbackLocal: options.fallback !== "refuse",
       store: test.store,
       clock: () => Date.now() + (options.aheadMs ?? 0),
       report: (reason) => void test.told.push(`unsaved: ${String(reason)}`),
-      observer,
     });
     return test;
   }
