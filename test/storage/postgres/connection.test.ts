@@ -35,6 +35,7 @@ describe.skipIf(postgresPrograms === undefined)("a connection to PostgreSQL", ()
 
   it.each([
     ["statement_timeout", "1ms", "0"],
+    ["idle_session_timeout", "1s", "0"],
     ["synchronous_commit", "off", "on"],
     ["synchronous_commit", "local", "local"],
     ["synchronous_commit", "remote_apply", "remote_apply"],

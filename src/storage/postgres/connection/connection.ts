@@ -244,6 +244,9 @@ function streamOf(client: pg.Client): Duplex {
  * its own: so limits that the user or the database has for statements and transactions do not count. Since PostgreSQL
  * 17 there is `transaction_timeout`.
  *
+ * A limit for idle sessions (`idle_session_timeout`) does not count either: a read would fail if PostgreSQL ended its
+ * session just then.
+ *
  * `synchronous_commit` may be switched off after a server has been started, which it then would not allow. A session
  * follows a reload of the database's settings unless it has a value of its own.
  */
@@ -256,6 +259,7 @@ const sessionSettings = `
   SET tcp_keepalives_count = 2;
   SET jit = off;
   SET statement_timeout = 0;
+  SET idle_session_timeout = 0;
   SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL;
   SELECT set_config('synchronous_commit', CASE setting WHEN 'off' THEN 'on' ELSE setting END, false)
     FROM current_setting('synchronous_commit') AS setting;
