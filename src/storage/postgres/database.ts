@@ -55,7 +55,7 @@ export async function commitOrDoubt(
   try {
     await connection.commit();
   } catch (error) {
-    if (!(error instanceof LostConnectionError)) {
+    if (await connection.isAlive()) {
       throw error;
     }
     const doubt = `the connection was lost at the very end, and the ${work} is there as a whole or not at all`;

@@ -66,3 +66,14 @@ export async function historyOf(store: Store) {
   const { changes } = await store.listChanges({ after: 3n, petIds: [], newestFirst: false, limit: 100 });
   return changes.map(({ petId, before, after }) => [petId, before, after]);
 }
+
+/** What PgBouncer answers when it loses the database. */
+export const lostBehindPooler = errorResponse("08P01", "server conn crashed?");
+
+/** Source: https://www.postgresql.org/docs/15/protocol-message-formats.html, ErrorResponse */
+function errorResponse(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from("E    ");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}

@@ -6,7 +6,15 @@ import { postgresPrograms } from "../../support/postgres/programs.ts";
 import type { DatabaseProxy } from "../../support/postgres/proxy.ts";
 import { createContext, createKey, everything, hashOf, setStock } from "../samples.ts";
 import { adjust } from "../stocked-pets.ts";
-import { commits, countChangedAtOnce, countWaiting, historyOf, holdCommits, openBehindProxy } from "./behind-proxy.ts";
+import {
+  commits,
+  countChangedAtOnce,
+  countWaiting,
+  historyOf,
+  holdCommits,
+  lostBehindPooler,
+  openBehindProxy,
+} from "./behind-proxy.ts";
 
 /** Sets a stock count under an idempotency key, which takes a transaction of two round trips. */
 function setStockOnce(store: Store, petId: bigint, quantity: bigint) {
@@ -23,14 +31,6 @@ async function loseAnswer(proxied: Store, direct: Store, proxy: DatabaseProxy): 
   proxy.cut();
   await expect(lost).rejects.toMatchObject(unavailable);
   proxy.decide = () => "pass";
-}
-
-/** Source: https://www.postgresql.org/docs/15/protocol-message-formats.html, ErrorResponse */
-function errorResponse(code: string, message: string): Buffer {
-  const fields = Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`);
-  const head = Buffer.from("E    ");
-  head.writeInt32BE(fields.length + 4, 1);
-  return Buffer.concat([head, fields]);
 }
 
 /** Counts the messages of clients that a proxy passes on: each is sent in one write, and waits for an answer. */
@@ -107,7 +107,7 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     const lost = set(proxied, 1n, 5n);
     lost.catch(() => {});
     await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
-    proxy.cut({ last: errorResponse("08P01", "server conn crashed?") });
+    proxy.cut({ last: lostBehindPooler });
     await expect(lost).rejects.toMatchObject(unavailable);
     proxy.decide = () => "pass";
     const told = () =>

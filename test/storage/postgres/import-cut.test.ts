@@ -11,7 +11,7 @@ import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/data
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
 import { createPet } from "../samples.ts";
-import { countWaiting, openBehindProxy } from "./behind-proxy.ts";
+import { countWaiting, lostBehindPooler, openBehindProxy } from "./behind-proxy.ts";
 
 /** Megabytes of pets: more than what is on the way at once. */
 function createPets(): string {
@@ -57,7 +57,10 @@ describe.skipIf(postgresPrograms === undefined)("an import over PostgreSQL", () 
     expect((await runSql(database.url, "SELECT count(*)::int AS count FROM pets"))[0]?.rows).toEqual([{ count: 0 }]);
   });
 
-  it("whose connection is lost during the commit says that it may be there", async () => {
+  it.each([
+    ["connection", undefined],
+    ["pooler's connection", lostBehindPooler],
+  ])("whose %s is lost during the commit says that it may be there", async (_, last) => {
     const { proxied, direct, proxy, url } = await openBehindProxy();
     proxy.decide = (bytes) => {
       if (!bytes.includes("COMMIT\0")) {
@@ -66,7 +69,7 @@ describe.skipIf(postgresPrograms === undefined)("an import over PostgreSQL", () 
       void expect
         .poll(() => direct.getPet(3n))
         .toBeDefined()
-        .then(() => proxy.cut());
+        .then(() => proxy.cut(last && { last }));
       return "mute";
     };
     const line = await proxied.importAll({ pets: [createPet({ id: 3n })] }).then(() => "imported", describeError);

@@ -97,6 +97,17 @@ export class Connection implements Queryable {
     return this.#isLost;
   }
 
+  /**
+   * Whether the session has survived the failure of a statement. The error alone does not tell: a pooler answers with one
+   * of its own when it loses the database.
+   */
+  isAlive(): Promise<boolean> {
+    return this.command("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** The id of the server's process, by which another connection can end it. */
   get processId(): number {
     return (this.#client as unknown as { readonly processID: number }).processID;

@@ -453,22 +453,11 @@ class Attempt {
 
   /**
    * Whether the group may be committed although it has failed: already, or later. It is surely not where the session has
-   * survived the failure. An error alone does not tell: a pooler makes one of a connection that it has lost.
+   * survived the failure.
    */
   async mayHaveWritten(): Promise<boolean> {
-    return this.doubt !== undefined || (this.hasWritten && !(await isAlive(this.connection)));
+    return this.doubt !== undefined || (this.hasWritten && (await this.connection?.isAlive()) !== true);
   }
-}
-
-/** Whether a connection still answers. The groups before and behind this one may use it as well. */
-async function isAlive(connection: Connection | undefined): Promise<boolean> {
-  if (connection?.isLost !== false) {
-    return false;
-  }
-  return await connection.command("SELECT 1").then(
-    () => true,
-    () => false,
-  );
 }
 
 /**
