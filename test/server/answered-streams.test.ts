@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { envelope } from "../support/rpc-wire.ts";
@@ -10,17 +10,26 @@ import { startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let session: ClientHttp2Session;
+/** The address of a test's client. */
+let address: string;
+let addressCount = 0;
 
-// A server for each, as a network's places are free only when the server has heard that its streams are closed.
-beforeEach(async () => {
-  server = await startServer("--log-level", "debug");
+beforeAll(async () => {
+  server = await startServer("--log-level", "debug", "--trusted-proxy", "127.0.0.1/32");
+});
+
+// An address for each, as a network's places are free only when the server has heard that its streams are closed.
+beforeEach(() => {
+  addressCount += 1;
+  address = `203.0.${addressCount}.1`;
   session = connect(server.origin);
 });
 
-afterEach(async () => {
+afterEach(() => {
   session.destroy();
-  await server.stop();
 });
+
+afterAll(() => server?.stop());
 
 const watch = "/grpc.health.v1.Health/Watch";
 const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -31,8 +40,13 @@ const listServices = envelope(
   ),
 );
 
+function headOf(path: string) {
+  const type = "application/grpc";
+  return { ":method": "POST", ":path": path, "content-type": type, te: "trailers", "x-forwarded-for": address };
+}
+
 function open(path: string, type = "application/grpc"): ClientHttp2Stream {
-  return session.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
+  return session.request({ ...headOf(path), "content-type": type });
 }
 
 /** The code by which a stream ends, and what came of it. */
@@ -77,14 +91,7 @@ describe("a stream without a message", () => {
 });
 
 describe("a client that waits for 100 Continue", () => {
-  const open = (path: string) =>
-    session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-      expect: "100-continue",
-    });
+  const open = (path: string) => session.request({ ...headOf(path), expect: "100-continue" });
 
   it.each([watch, reflection])("is asked for the message of a stream: %s", async (path) => {
     const stream = open(path);
@@ -167,14 +174,18 @@ describe("the log of streams", () => {
   });
 });
 
+/** The lines of the log about this test's client. */
+function lines(): string[] {
+  return server.log.split("\n").filter((line) => line.includes(`"clientAddress":"${address}"`));
+}
+
 function linesWith(code: string, path: string): number {
-  const lines = server.log.split("\n");
-  return lines.filter((line) => line.includes(`"code":"${code}"`) && line.includes(path.slice(1))).length;
+  return lines().filter((line) => line.includes(`"code":"${code}"`) && line.includes(path.slice(1))).length;
 }
 
 /** How many lines stand at a level: 40 is `warn`. */
 function linesAt(level: number): number {
-  return server.log.split("\n").filter((line) => line.includes(`"level":${level}`)).length;
+  return lines().filter((line) => line.includes(`"level":${level}`)).length;
 }
 
 describe("a connection of HTTP/1.1 on which a stream was answered before its request ended", () => {
