@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { fromJson } from "@bufbuild/protobuf";
@@ -60,17 +60,34 @@ interface Language {
   readonly program: string;
   readonly file: string;
   readonly args: readonly string[];
+  /** Runs samples one after the other, at less cost than as readers would. Each promise is that of one's output. */
+  readonly runAll?: (language: Language, codes: readonly string[]) => Promise<Promise<string>[]>;
+  /** The operations of which a sample is called: all by default. */
+  readonly called?: readonly string[];
 }
 
 const modules = join(projectRoot, "node_modules");
 
+/**
+ * Each starts a program that takes long to start. These differ in what the command has: no message, one with a field of
+ * its own, one of several levels, and one that names a hold. Each message is held to its method below.
+ */
+const calledByCommand = ["getLimits", "getPet", "updateInventory", "batchUpdateInventory", "commitHold"];
+
 const languages: readonly Language[] = [
   { name: "curl", write: writeCurl, program: "sh", file: "sample.sh", args: [] },
-  { name: "TypeScript", write: writeTypeScript, program: process.execPath, file: "sample.mts", args: [] },
-  { name: "Python", write: writePython, program: "python3", file: "sample.py", args: [] },
-  { name: "Go", write: writeGo, program: "go", file: "sample.go", args: ["run"] },
-  { name: "grpcurl", write: writeGrpcurl, program: "sh", file: "sample.sh", args: [] },
-  { name: "buf curl", write: writeBufCurl, program: "sh", file: "sample.sh", args: [] },
+  {
+    name: "TypeScript",
+    write: writeTypeScript,
+    program: process.execPath,
+    file: "sample.mts",
+    args: [],
+    runAll: runInOne,
+  },
+  { name: "Python", write: writePython, program: "python3", file: "sample.py", args: [], runAll: runInOne },
+  { name: "Go", write: writeGo, program: "go", file: "sample.go", args: ["run"], runAll: runBuilt },
+  { name: "grpcurl", write: writeGrpcurl, program: "sh", file: "sample.sh", args: [], called: calledByCommand },
+  { name: "buf curl", write: writeBufCurl, program: "sh", file: "sample.sh", args: [], called: calledByCommand },
 ];
 
 /** What a language needs in addition to its program. */
@@ -79,18 +96,104 @@ const needs: Readonly<Record<string, boolean>> = {
   "buf curl": hasTools,
 };
 
-/** Puts a sample where its program finds the packages that it needs. */
-function prepare({ program, file, args }: Language, code: string) {
+/** A folder in which programs find the packages that they need. */
+function createPlace(): string {
   const folder = createFolder();
-  writeFileSync(join(folder, file), code);
   symlinkSync(modules, join(folder, "node_modules"));
-  const env = { ...process.env, PATH: `${toolCommands}:${process.env.PATH}`, [keyVariable]: key };
-  return { program, args: [...args, join(folder, file)], env };
+  return folder;
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${toolCommands}:${process.env.PATH}`, [keyVariable]: key };
+}
+
+function prepare({ program, file, args }: Language, code: string) {
+  const path = join(createPlace(), file);
+  writeFileSync(path, code);
+  return { program, args: [...args, path], env: environment() };
 }
 
 async function run(language: Language, code: string): Promise<string> {
   const { program, args, env } = prepare(language, code);
   return (await promisify(execFile)(program, args, { env })).stdout;
+}
+
+/** Begins one after the other has ended, whether that has failed or not. */
+async function inTurn(runs: readonly (() => Promise<string>)[]): Promise<Promise<string>[]> {
+  const outputs: Promise<string>[] = [];
+  for (const begin of runs) {
+    const output = begin();
+    outputs.push(output);
+    await output.catch(() => {});
+  }
+  return outputs;
+}
+
+function runEach(language: Language, codes: readonly string[]): Promise<Promise<string>[]> {
+  return inTurn(codes.map((code) => () => run(language, code)));
+}
+
+const begun = "--- the next sample ---";
+const failed = "--- the sample has failed ---";
+
+/** Programs that run those that their arguments name. */
+const runners: Readonly<Record<string, string>> = {
+  "sample.mts": `for (const file of process.argv.slice(2)) {
+    console.log("${begun}");
+    await import(file).catch((error: unknown) => console.log("${failed}", error));
+  }`,
+  "sample.py": [
+    "import runpy, sys, traceback",
+    "for file in sys.argv[1:]:",
+    `    print("${begun}")`,
+    "    try:",
+    '        runpy.run_path(file, run_name="__main__")',
+    "    except BaseException:",
+    `        print("${failed}", traceback.format_exc())`,
+  ].join("\n"),
+};
+
+/** Runs samples in one process, which loads the packages once. */
+async function runInOne({ program, file }: Language, codes: readonly string[]): Promise<Promise<string>[]> {
+  const folder = createPlace();
+  const runner = join(folder, file);
+  writeFileSync(runner, runners[file] as string);
+  const files = codes.map((code, index) => {
+    const path = join(folder, `${index}-${file}`);
+    writeFileSync(path, code);
+    return path;
+  });
+  const { stdout } = await promisify(execFile)(program, [runner, ...files], { env: environment() });
+  const outputs = stdout.split(begun).slice(1);
+  return inTurn(
+    outputs.map((output) => async () => {
+      if (output.includes(failed)) {
+        throw new Error(output);
+      }
+      return output;
+    }),
+  );
+}
+
+/** Builds one program of samples in Go, each in a package of its own, and runs it for each. */
+async function runBuilt(_language: Language, codes: readonly string[]): Promise<Promise<string>[]> {
+  const folder = createPlace();
+  const names = codes.map((_, index) => `sample${index}`);
+  codes.forEach((code, index) => {
+    const name = names[index] as string;
+    mkdirSync(join(folder, name));
+    const asPackage = code.replace("package main", `package ${name}`).replace("func main()", "func Main()");
+    writeFileSync(join(folder, name, "sample.go"), asPackage);
+  });
+  const imports = names.map((name) => `import "samples/${name}"`).join("\n");
+  const mains = names.map((name) => `"${name}": ${name}.Main`).join(", ");
+  const main = `func main() { map[string]func(){${mains}}[os.Args[1]]() }`;
+  writeFileSync(join(folder, "main.go"), `package main\nimport "os"\n${imports}\n${main}\n`);
+  writeFileSync(join(folder, "go.mod"), "module samples\n");
+  const built = join(folder, "samples");
+  const execute = promisify(execFile);
+  await execute("go", ["build", "-o", built, "."], { cwd: folder });
+  return inTurn(names.map((name) => async () => (await execute(built, [name], { env: environment() })).stdout));
 }
 
 /** Runs a sample that does not end by itself, until it has printed what is expected. Throws when it ends before. */
@@ -164,18 +267,65 @@ const told: Readonly<Record<string, RegExp>> = {
   listOrders: /9223372036854775806/,
 };
 
+/** What is told of each call that `enteredCalls` has. */
+const kept: Readonly<Record<string, RegExp>> = {
+  "a hold": /it's/,
+  "a list": /-9223372036854775808/,
+  "an update": new RegExp(`${beyondDouble}`),
+};
+
+/** Calls of which all that is entered has characters that a language may take for its own. */
+function* enteredCalls(): Generator<[string, SampleCall]> {
+  const hold = {
+    values: { "Idempotency-Key": ["it's"] },
+    body: '{"petId": 2, "quantity": 1, "ttl": "1.5s", "reference": "it\'s"}',
+  };
+  yield ["a hold", createCall(callableOf(entryOf("createHold")), hold, `${server.origin}/v1`)];
+  const values = { pageSize: ["2"], status: ["available", "sold"], "If-None-Match": ['"it\'s\\`"'] };
+  yield ["a list", createCall(callableOf(entryOf("listInventory")), { values }, `${server.origin}/v1`)];
+  const update = {
+    values: { petId: [`${beyondDouble}`] },
+    body: `{"quantity": ${beyondDouble}, "it's": "\\\\\`\\u0000"}`,
+  };
+  yield ["an update", createCall(callableOf(entryOf("updateInventory")), update, `${server.origin}/v1`)];
+}
+
+/** Runs the samples of a language. */
+async function callAll(language: Language, entries: readonly OperationEntry[]) {
+  const calls = new Map(enteredCalls());
+  for (const entry of entries) {
+    calls.set(entry.operation.operationId, await ready(exampleCall(entry, `${server.origin}/v1`)));
+  }
+  const runAll = language.runAll ?? runEach;
+  const outputs = await runAll(language, [...calls.values()].map(language.write));
+  return new Map([...calls.keys()].map((name, index) => [name, outputs[index] as Promise<string>]));
+}
+
 describe("the code samples", () => {
   for (const language of languages) {
     const isMissing = !isInstalled(language.program) || needs[language.name] === false;
     describe.skipIf(isMissing)(`in ${language.name}`, () => {
-      it.each(unary.map((entry) => [entry.operation.operationId, entry] as const))(
+      const called = unary.filter(({ operation }) => language.called?.includes(operation.operationId) ?? true);
+      let outputs: Promise<ReadonlyMap<string, Promise<string>>> | undefined;
+
+      /** The output of a call's sample. Whoever asks first has all of them run. */
+      async function outputOf(name: string): Promise<string | undefined> {
+        outputs ??= callAll(language, called);
+        return (await outputs).get(name);
+      }
+
+      it.each(called.map(({ operation }) => operation.operationId))(
         "call %s",
         { timeout: sampleTimeoutMs },
-        async (id, entry) => {
-          const call = await ready(exampleCall(entry, `${server.origin}/v1`));
-          expect(await run(language, language.write(call))).toMatch(told[id] as RegExp);
+        async (id) => {
+          expect(await outputOf(id)).toMatch(told[id] as RegExp);
         },
       );
+
+      it.runIf(language.runAll)("run by themselves", { timeout: sampleTimeoutMs }, async () => {
+        const call = exampleCall(entryOf("updateInventory"), `${server.origin}/v1`);
+        expect(await run(language, language.write(call))).toMatch(told.updateInventory as RegExp);
+      });
 
       it("watch the changes that the parameters select, as they are made", { timeout: sampleTimeoutMs }, async () => {
         const entered = { petId: [`${beyondDouble}`], crossing: ["500"], "Last-Event-ID": [await headCursor()] };
@@ -196,23 +346,13 @@ describe("the code samples", () => {
         expect(output).not.toMatch(/\b(499|901)\b.*\b(499|901)\b/s);
       });
 
-      it("keep what is entered, whatever it is", { timeout: sampleTimeoutMs }, async () => {
-        const hold = {
-          values: { "Idempotency-Key": ["it's"] },
-          body: '{"petId": 2, "quantity": 1, "ttl": "1.5s", "reference": "it\'s"}',
-        };
-        const held = createCall(callableOf(entryOf("createHold")), hold, `${server.origin}/v1`);
-        expect(await run(language, language.write(held))).toContain("it's");
-        const values = { pageSize: ["2"], status: ["available", "sold"], "If-None-Match": ['"it\'s\\`"'] };
-        const call = createCall(callableOf(entryOf("listInventory")), { values }, `${server.origin}/v1`);
-        expect(await run(language, language.write(call))).toMatch(/-9223372036854775808/);
-        const update = {
-          values: { petId: [`${beyondDouble}`] },
-          body: `{"quantity": ${beyondDouble}, "it's": "\\\\\`\\u0000"}`,
-        };
-        const sent = createCall(callableOf(entryOf("updateInventory")), update, `${server.origin}/v1`);
-        expect(await run(language, language.write(sent))).toContain(`${beyondDouble}`);
-      });
+      it.each(Object.entries(kept))(
+        "keep what is entered, whatever it is: %s",
+        { timeout: sampleTimeoutMs },
+        async (name, what) => {
+          expect(await outputOf(name)).toMatch(what);
+        },
+      );
     });
   }
 
