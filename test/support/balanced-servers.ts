@@ -68,7 +68,7 @@ export class BalancedServers implements Target {
   readonly nodes: readonly BalancedServer[];
   readonly origin: string;
   readonly #redis: RedisServer;
-  readonly #balancer: ChildProcess;
+  readonly #balancers: ChildProcess[];
 
   private constructor(
     database: TestDatabase,
@@ -80,11 +80,10 @@ export class BalancedServers implements Target {
     this.nodes = nodes;
     this.origin = balancer.origin;
     this.#redis = redis;
-    this.#balancer = balancer.process;
+    this.#balancers = [balancer.process];
   }
 
-  /** `edit` changes the balancer's configuration. */
-  static async start(edit: (config: string) => string = (config) => config): Promise<BalancedServers> {
+  static async start(): Promise<BalancedServers> {
     const database = await createDatabase();
     await importFixture(database.url);
     const redis = await RedisServer.start({ args: ["--appendonly", "yes"] });
@@ -95,12 +94,21 @@ export class BalancedServers implements Target {
       nodes.push(new BalancedServer(flags, await freePort(), await freePort()));
     }
     await Promise.all(nodes.map((node) => node.start()));
-    return new BalancedServers(database, redis, nodes, await startBalancer(nodes, edit));
+    return new BalancedServers(database, redis, nodes, await startBalancer(nodes));
+  }
+
+  /** The same servers behind another balancer, of a configuration that `edit` has changed. */
+  async behindAnother(edit: (config: string) => string): Promise<Target> {
+    const { origin, process } = await startBalancer(this.nodes, edit);
+    this.#balancers.push(process);
+    return { origin };
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.end("SIGKILL")));
-    this.#balancer.kill("SIGKILL");
+    for (const balancer of this.#balancers) {
+      balancer.kill("SIGKILL");
+    }
     await this.#redis.stop();
     await this.database.remove();
   }
@@ -112,7 +120,7 @@ interface Balancer {
 }
 
 /** The configuration in `ops/`, with other addresses, and for fewer connections than many shells have files. */
-async function startBalancer(nodes: readonly BalancedServer[], edit: (config: string) => string): Promise<Balancer> {
+async function startBalancer(nodes: readonly BalancedServer[], edit = (config: string) => config): Promise<Balancer> {
   const port = await freePort();
   const config = nodes.reduce(
     (text, { place }, index) => text.replace(`petstore-${index + 1}:8080 port 9090`, place),
