@@ -6,6 +6,7 @@ import { noUsage, type Usage } from "../../../src/domain/limits.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { type CommandResult, petstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 import { startServer } from "../../support/server.ts";
 import { firstSave } from "../../support/usage-save.ts";
 
@@ -16,7 +17,7 @@ interface CreatedKey {
 }
 
 async function createKey(cwd: string, ...args: string[]): Promise<CreatedKey> {
-  const { stdout } = await petstore(["keys", "create", "--json", ...args], { cwd });
+  const { stdout } = await petstoreHere(["keys", "create", "--json", ...args], { cwd });
   return JSON.parse(stdout) as CreatedKey;
 }
 
@@ -27,7 +28,7 @@ interface ListedKey {
 }
 
 async function listKeys(cwd: string, ...flags: string[]): Promise<ListedKey[]> {
-  return JSON.parse((await petstore(["keys", "list", "--json", ...flags], { cwd })).stdout);
+  return JSON.parse((await petstoreHere(["keys", "list", "--json", ...flags], { cwd })).stdout);
 }
 
 it("creates a key in a missing store, and shows it once", async () => {
@@ -37,7 +38,7 @@ it("creates a key in a missing store, and shows it once", async () => {
     /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only once\.\n$/,
   );
   expect(created.stderr).toBe("petstore: created a new store, data/petstore.db\n");
-  const { stdout } = await petstore(["keys", "list"], { cwd });
+  const { stdout } = await petstoreHere(["keys", "list"], { cwd });
   expect(stdout).toMatch(/^ID +NAME +PLAN +DAY +LAST USED +STATE\nkey_\w+ +Till 3 +pro +0\/10k +- +live\n$/);
   expect(stdout).not.toContain(created.stdout.slice(0, 40));
 });
@@ -71,10 +72,10 @@ it("keeps the id of a key that rotates, and its old secret for the grace period"
   const cwd = createFolder();
   const first = await createKey(cwd, "--plan", "free");
   const beforeMs = Date.now();
-  const { stdout } = await petstore(["keys", "rotate", first.id, "--grace", "1h", "--json"], { cwd });
+  const { stdout } = await petstoreHere(["keys", "rotate", first.id, "--grace", "1h", "--json"], { cwd });
   const second = JSON.parse(stdout) as CreatedKey;
   expect(second).toEqual({ id: first.id, key: expect.stringMatching(/^psk_/), plan: "free" });
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const found = await Promise.all([first, second].map(({ key }) => store.findKey(hashSecret(key))));
   await store.close();
   expect(found.map((each) => each?.key.id)).toEqual([first.id, first.id]);
@@ -86,18 +87,18 @@ it("revokes a key for good, and says when it was revoked already", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
   const outcome = (stdout: string) => ({ code: 0, stdout, stderr: "" });
-  expect(await petstore(["keys", "revoke", id], { cwd })).toEqual(outcome(`revoked ${id}\n`));
+  expect(await petstoreHere(["keys", "revoke", id], { cwd })).toEqual(outcome(`revoked ${id}\n`));
   const [{ revokedAt } = {}] = await listKeys(cwd, "--all");
   expect(revokedAt).toEqual(expect.any(String));
   const revokedOn = `${String(revokedAt).slice(0, 19).replace("T", " ")}Z`;
-  const again = await petstore(["keys", "revoke", id], { cwd });
+  const again = await petstoreHere(["keys", "revoke", id], { cwd });
   expect(again).toEqual(outcome(expect.stringMatching(`^${id} was already revoked, on ${revokedOn}\n$`)));
   expect((await listKeys(cwd, "--all"))[0]?.revokedAt).toBe(revokedAt);
   for (const [command, advice] of [
     ["rotate", "create a new key"],
     ["unban", "there is no ban to lift"],
   ] as const) {
-    expect(await petstore(["keys", command, id], { cwd })).toEqual({
+    expect(await petstoreHere(["keys", command, id], { cwd })).toEqual({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(`^petstore: ${id} was revoked on ${revokedOn}, for good: ${advice}\n$`),
@@ -108,28 +109,28 @@ it("revokes a key for good, and says when it was revoked already", async () => {
 it("says how long the old secrets of a rotated key work", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
-  const later = await petstore(["keys", "rotate", id, "--grace", "1h"], { cwd });
+  const later = await petstoreHere(["keys", "rotate", id, "--grace", "1h"], { cwd });
   expect(later.stdout).toMatch(/\nOld secrets work until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\.\n$/);
-  const shown = await petstore(["keys", "show", id], { cwd });
+  const shown = await petstoreHere(["keys", "show", id], { cwd });
   expect(shown.stdout).toMatch(/\nold secret {2}works until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, in (1h|59m \d+s)\n/);
-  const json = JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
+  const json = JSON.parse((await petstoreHere(["keys", "show", id, "--json"], { cwd })).stdout);
   expect(json.oldSecrets).toEqual([{ expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }]);
-  const now = await petstore(["keys", "rotate", id, "--grace", "0s"], { cwd });
+  const now = await petstoreHere(["keys", "rotate", id, "--grace", "0s"], { cwd });
   expect(now.stdout).toMatch(/\nOld secrets no longer work\.\n$/);
-  expect((await petstore(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
+  expect((await petstoreHere(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
 });
 
 it("names no end of an old secret that is later than the key's own, and none of a revoked key", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free", "--expires-in", "1h");
   const [{ expiresAt } = {}] = await listKeys(cwd);
-  const rotation = await petstore(["keys", "rotate", id, "--grace", "24h"], { cwd });
+  const rotation = await petstoreHere(["keys", "rotate", id, "--grace", "24h"], { cwd });
   expect(rotation.stdout).toMatch(`\nOld secrets work until ${String(expiresAt).slice(0, 19).replace("T", " ")}Z.\n`);
-  const show = async () => JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
+  const show = async () => JSON.parse((await petstoreHere(["keys", "show", id, "--json"], { cwd })).stdout);
   expect(await show()).toMatchObject({ oldSecrets: [{ expiresAt }] });
-  await petstore(["keys", "revoke", id], { cwd });
+  await petstoreHere(["keys", "revoke", id], { cwd });
   expect(await show()).toMatchObject({ oldSecrets: [] });
-  expect((await petstore(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
+  expect((await petstoreHere(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
 });
 
 it("prints no secret for a key that is revoked while it is rotated", async () => {
@@ -140,7 +141,7 @@ it("prints no secret for a key that is revoked while it is rotated", async () =>
     petstore(["keys", "revoke", id], { cwd }),
   ]);
   const secret = rotation.code === 0 ? (JSON.parse(rotation.stdout) as CreatedKey).key : undefined;
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const found = secret && (await store.findKey(hashSecret(secret)));
   await store.close();
   expect(secret === undefined ? rotation.stdout : found).toEqual(secret === undefined ? "" : expect.anything());
@@ -149,13 +150,13 @@ it("prints no secret for a key that is revoked while it is rotated", async () =>
 it("lists revoked keys only with --all", async () => {
   const cwd = createFolder();
   const [one, two] = [await createKey(cwd, "--plan", "free"), await createKey(cwd, "--plan", "pro")];
-  await petstore(["keys", "revoke", one.id], { cwd });
+  await petstoreHere(["keys", "revoke", one.id], { cwd });
   expect(await listKeys(cwd)).toMatchObject([{ id: two.id, revokedAt: null }]);
   expect(await listKeys(cwd, "--all")).toMatchObject([{ id: one.id, revokedAt: expect.any(String) }, { id: two.id }]);
-  const { stdout } = await petstore(["keys", "list"], { cwd });
+  const { stdout } = await petstoreHere(["keys", "list"], { cwd });
   expect(stdout).not.toContain(one.id);
   expect(stdout).toMatch(/\n\n1 revoked key is not shown; --all shows them too\.\n$/);
-  const all = await petstore(["keys", "list", "--all"], { cwd });
+  const all = await petstoreHere(["keys", "list", "--all"], { cwd });
   expect(all.stdout).toMatch(new RegExp(`^${one.id} .* revoked \\d+s ago$`, "m"));
   expect(all.stdout).not.toContain("not shown");
 });
@@ -164,8 +165,10 @@ it("lists keys that have expired, and says so", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free", "--expires-in", "1s");
   await setTimeout(1_000);
-  expect((await petstore(["keys", "list"], { cwd })).stdout).toMatch(new RegExp(`^${id} .* expired \\d+s ago$`, "m"));
-  expect((await petstore(["keys", "rotate", id], { cwd })).stderr).toBe(
+  expect((await petstoreHere(["keys", "list"], { cwd })).stdout).toMatch(
+    new RegExp(`^${id} .* expired \\d+s ago$`, "m"),
+  );
+  expect((await petstoreHere(["keys", "rotate", id], { cwd })).stderr).toBe(
     `petstore: ${id} has expired: extend it first, with 'petstore keys update ${id} --expires-in 30d'\n`,
   );
 });
@@ -178,9 +181,9 @@ function noSavedBan(id: string): string {
 it("unbans a key, and says when the store had no ban", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
-  const unban = () => petstore(["keys", "unban", id], { cwd });
+  const unban = () => petstoreHere(["keys", "unban", id], { cwd });
   expect(await unban()).toEqual({ code: 0, stdout: noSavedBan(id), stderr: "" });
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const ban = { step: 1, endsAtMs: Date.now() + 600_000 };
   await store.saveUsage(firstSave({ keyId: id, usage: { ...noUsage, ban, unbans: 1 }, lastUsedAtMs: 0 }));
   expect(await unban()).toEqual({ code: 0, stdout: `unbanned ${id}\n`, stderr: "" });
@@ -193,13 +196,14 @@ it("unbans a key, and says when the store had no ban", async () => {
 it("clears the refusals of a key that is not banned, and says so", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const refusals = { openedAtMs: Date.now(), count: 5 };
   await store.saveUsage(firstSave({ keyId: id, usage: { ...noUsage, refusals }, lastUsedAtMs: 0 }));
   await store.close();
-  const refusalsShown = async () => /^refusals +\S+/m.exec((await petstore(["keys", "show", id], { cwd })).stdout)?.[0];
+  const refusalsShown = async () =>
+    /^refusals +\S+/m.exec((await petstoreHere(["keys", "show", id], { cwd })).stdout)?.[0];
   expect(await refusalsShown()).toMatch(/ 5$/);
-  expect((await petstore(["keys", "unban", id], { cwd })).stdout).toBe(noSavedBan(id));
+  expect((await petstoreHere(["keys", "unban", id], { cwd })).stdout).toBe(noSavedBan(id));
   expect(await refusalsShown()).toMatch(/ 0$/);
 });
 
@@ -210,7 +214,7 @@ it.for<[name: string, text: string]>([
   ["with a control sequence of one byte", "\u009b2JTill"],
 ])("refuses a name that is %s", async ([, text]) => {
   const cwd = createFolder();
-  const { code, stdout, stderr } = await petstore(["keys", "create", "--plan", "free", "--name", text], { cwd });
+  const { code, stdout, stderr } = await petstoreHere(["keys", "create", "--plan", "free", "--name", text], { cwd });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(
     /^petstore: option '--name <name>' argument '.*' is invalid\. It must be 100 characters at most, .*\.\n$/,
@@ -244,7 +248,7 @@ it("shows the names of a hostile backup's keys, and obeys none", async () => {
     "keys revoke",
   ]) {
     const args = [...command.split(" "), ...(/unban|revoke|show/.test(command) ? [hostile] : [])];
-    outputs.push(await petstore(args, { cwd }));
+    outputs.push(await petstoreHere(args, { cwd }));
   }
   const text = outputs.map(({ stdout, stderr }) => stdout + stderr).join("");
   expect(text).not.toMatch(/[^\P{C}\n]/u);
@@ -259,7 +263,7 @@ it("shows the names of a hostile backup's keys, and obeys none", async () => {
 it.for(["revoke", "rotate", "unban", "show", "update --name N"])("refuses unknown ids: keys %s", async (command) => {
   const cwd = createFolder();
   await createKey(cwd, "--plan", "free");
-  expect(await petstore(["keys", ...command.split(" "), "key_x"], { cwd })).toEqual({
+  expect(await petstoreHere(["keys", ...command.split(" "), "key_x"], { cwd })).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: there is no key "key_x"; 'petstore keys list --all' lists all keys\n`,
@@ -271,7 +275,7 @@ it.for(["revoke", "rotate", "unban", "show", "update --name N"])(
   async (command) => {
     const cwd = createFolder();
     const { key } = await createKey(cwd, "--plan", "free");
-    expect(await petstore(["keys", ...command.split(" "), key], { cwd })).toEqual({
+    expect(await petstoreHere(["keys", ...command.split(" "), key], { cwd })).toEqual({
       code: 1,
       stdout: "",
       stderr: "petstore: a key is named by its id, not by its secret; 'petstore keys list --all' lists all keys\n",
@@ -291,7 +295,7 @@ it("lists what each key has used, its ban, and who calls deprecated operations",
     minute: { openedAtMs: nowMs - 5_000, count: 12 },
     day: { openedAtMs: nowMs - 3_600_000, count: 340 },
   };
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const ban = { step: 3, endsAtMs: nowMs + 630_000 };
   await store.saveUsage(
     firstSave(
@@ -301,7 +305,7 @@ it("lists what each key has used, its ban, and who calls deprecated operations",
   );
   await store.close();
 
-  const { stdout } = await petstore(["keys", "list"], { cwd });
+  const { stdout } = await petstoreHere(["keys", "list"], { cwd });
   const [, first, second, ...rest] = stdout.split("\n");
   expect(first).toMatch(/ 340\/10k +\d+s ago +banned for 11m$/);
   expect(second).toMatch(/ 340\/1k +\d+s ago +live$/);
@@ -321,7 +325,7 @@ function formatTime(timeMs: number): string {
 it("shows all columns in its wide form", async () => {
   const cwd = createFolder();
   await createKey(cwd, "--plan", "free", "--scope", "pets:read", "--expires-in", "30d");
-  const { stdout } = await petstore(["keys", "list", "--wide"], { cwd });
+  const { stdout } = await petstoreHere(["keys", "list", "--wide"], { cwd });
   expect(stdout).toMatch(/^ID +NAME +PLAN +SCOPES +CREATED +EXPIRES +MINUTE +DAY +LAST USED +STATE\n/);
   expect(stdout).toMatch(/ pets:read +\S+ \d\d:\d\d:\d\dZ +\S+ \d\d:\d\d:\d\dZ +0\/60 .* ends in \d\dd\n$/);
 });
@@ -331,7 +335,7 @@ it("shows all of one key", async () => {
   const flags = ["--plan", "enterprise", "--per-minute", "50", "--per-day", "1000", "--name", "Till 3"];
   const { id } = await createKey(cwd, ...flags, "--scope", "pets:read", "--expires-in", "30d");
   const nowMs = Date.now();
-  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const store = openSqliteStore(`${cwd}/data/petstore.db`, { writesDirectly: true });
   const usage: Usage = {
     ...noUsage,
     day: { openedAtMs: nowMs - 30_000, count: 7 },
@@ -340,7 +344,7 @@ it("shows all of one key", async () => {
   const deprecatedCalls = new Map([["petstore.v1.PetService/GetPet", nowMs]]);
   await store.saveUsage(firstSave({ keyId: id, usage, lastUsedAtMs: nowMs, deprecatedCalls }));
   await store.close();
-  const { stdout } = await petstore(["keys", "show", id], { cwd });
+  const { stdout } = await petstoreHere(["keys", "show", id], { cwd });
   const time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ";
   const lines = [
     `id          ${id}`,
@@ -358,10 +362,10 @@ it("shows all of one key", async () => {
     `deprecated  petstore\\.v1\\.PetService/GetPet, called ${time}, \\d+s ago`,
   ];
   expect(stdout).toMatch(new RegExp(`^${lines.join("\n")}\n$`));
-  const { stdout: json } = await petstore(["keys", "show", id, "--json"], { cwd });
+  const { stdout: json } = await petstoreHere(["keys", "show", id, "--json"], { cwd });
   expect(JSON.parse(json)).toEqual({ ...(await listKeys(cwd))[0], oldSecrets: [] });
-  await petstore(["keys", "revoke", id], { cwd });
-  expect((await petstore(["keys", "show", id], { cwd })).stdout).toMatch(/\nstate {7}revoked \d+s ago\n/);
+  await petstoreHere(["keys", "revoke", id], { cwd });
+  expect((await petstoreHere(["keys", "show", id], { cwd })).stdout).toMatch(/\nstate {7}revoked \d+s ago\n/);
 });
 
 it("knows which keys call deprecated operations on a running server, and no others", async () => {
