@@ -14,6 +14,7 @@ import { until } from "../../support/deadline.ts";
 import { importFixture } from "../../support/fixture.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 import { serve, TestStore } from "../../support/server.ts";
 
 const url = "https://receiver.example/stock";
@@ -27,14 +28,14 @@ async function createDb(): Promise<string> {
   return db;
 }
 
-const run = (db: string, ...args: string[]) => petstore(["webhooks", ...args, "--db", db]);
+const run = (db: string, ...args: string[]) => petstoreHere(["webhooks", ...args, "--db", db]);
 
 async function create(db: string, ...flags: string[]): Promise<{ id: string; url: string; secret: string }> {
   return JSON.parse((await run(db, "create", "--url", url, ...flags, "--json")).stdout);
 }
 
 async function withStore<R>(db: string, use: (store: SqliteStore) => Promise<R>): Promise<R> {
-  const store = openSqliteStore(db);
+  const store = openSqliteStore(db, { writesDirectly: true });
   try {
     return await use(store);
   } finally {
@@ -71,7 +72,7 @@ describe("webhooks create", () => {
       ),
       stderr: "petstore: created a new store, data/petstore.db\n",
     });
-    const { stdout } = await petstore(["webhooks", "list", "--json"], { cwd });
+    const { stdout } = await petstoreHere(["webhooks", "list", "--json"], { cwd });
     expect(stdout).not.toContain("whsec_");
   });
 
@@ -114,7 +115,7 @@ describe("webhooks create", () => {
     ["2,049 characters", `https://receiver.example/${"a".repeat(2_024)}`],
   ])("refuses a URL with %s, and changes nothing", async ([, bad = ""]) => {
     const cwd = createFolder();
-    const { code, stdout, stderr } = await petstore(["webhooks", "create", "--url", bad], { cwd });
+    const { code, stdout, stderr } = await petstoreHere(["webhooks", "create", "--url", bad], { cwd });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(
       /^petstore: option '--url <url>' argument '.*' is invalid\. It must be an http or https URL/,
@@ -136,7 +137,7 @@ describe("webhooks create", () => {
     "warns of an address that is not public: %s",
     async (host) => {
       const cwd = createFolder();
-      const { code, stderr } = await petstore(["webhooks", "create", "--url", `http://${host}/`], { cwd });
+      const { code, stderr } = await petstoreHere(["webhooks", "create", "--url", `http://${host}/`], { cwd });
       expect(code).toBe(0);
       expect(stderr).toMatch(
         /\npetstore: warning: (127\.0\.0\.1|localhost|\[::ffff:a00:1\]) is not public; a server delivers to it only with 'serve --allow-private'\n$/,
@@ -164,7 +165,7 @@ describe("webhooks create", () => {
 
   it("refuses pets of a missing store, and creates none", async () => {
     const cwd = createFolder();
-    expect(await petstore(["webhooks", "create", "--url", url, "--pet", "7"], { cwd })).toEqual({
+    expect(await petstoreHere(["webhooks", "create", "--url", url, "--pet", "7"], { cwd })).toEqual({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(/^petstore: data\/petstore\.db: there is no such store.*\n$/),
@@ -176,7 +177,7 @@ describe("webhooks create", () => {
 describe("the secret key", () => {
   const [key, other] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
   const runWith = (db: string, secretKey: string, ...args: string[]) =>
-    petstore(["webhooks", ...args, "--db", db], { env: { PETSTORE_SECRET_KEY: secretKey } });
+    petstoreHere(["webhooks", ...args, "--db", db], { env: { PETSTORE_SECRET_KEY: secretKey } });
 
   it("encrypts secrets in the store; without it none is replaced by one that is not encrypted", async () => {
     const db = await createDb();
@@ -205,14 +206,14 @@ describe("the secret key", () => {
     const bad = "the value of --secret-key or PETSTORE_SECRET_KEY is invalid. It must be 32 bytes in base64";
     const create = ["webhooks", "create", "--url", url];
     const results = [
-      await petstore(create, { cwd, env: { PETSTORE_SECRET_KEY: "hunter2" } }),
-      await petstore([...create, "--secret-key", "hunter2"], { cwd }),
+      await petstoreHere(create, { cwd, env: { PETSTORE_SECRET_KEY: "hunter2" } }),
+      await petstoreHere([...create, "--secret-key", "hunter2"], { cwd }),
     ];
     for (const { code, stderr } of results) {
       expect([code, stderr]).toEqual([2, expect.stringContaining(bad)]);
       expect(stderr).not.toContain("hunter2");
     }
-    const shown = await petstore([...create, "--secret-key", key], { cwd });
+    const shown = await petstoreHere([...create, "--secret-key", key], { cwd });
     expect(shown.stderr).toContain(
       "petstore: warning: other users of this machine see --secret-key; set PETSTORE_SECRET_KEY instead\n",
     );
