@@ -1,17 +1,19 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { run } from "../../src/cli/program.ts";
 import { ServerSignals } from "../../src/cli/server-signals.ts";
 import { bareEnvironment, type CommandResult, outputOf, projectRoot, type Surroundings } from "./petstore.ts";
 
-type Here = Pick<Surroundings, "cwd" | "env">;
+type Here = Pick<Surroundings, "cwd" | "env" | "input">;
 
 /** Settles when the last command has ended. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs `petstore …` to its end as `petstore` does, but in this process: that takes a twentieth of the time. Meanwhile
- * this process has the command's folder, variables and outputs, so commands run one after the other.
+ * this process has the command's folder, variables, input and outputs, so commands run one after the other.
  */
 export function petstoreHere(args: readonly string[], here: Here = {}): Promise<CommandResult> {
   const result = last.then(() => runHere(args, here));
@@ -24,44 +26,74 @@ export async function mustRunHere(...args: readonly string[]): Promise<string> {
   return outputOf(args, await petstoreHere(args));
 }
 
-async function runHere(args: readonly string[], { cwd = projectRoot, env = {} }: Here): Promise<CommandResult> {
-  const former = { cwd: process.cwd(), env: process.env };
+async function runHere(args: readonly string[], { cwd = projectRoot, env = {}, input = "" }: Here) {
+  const former = { cwd: process.cwd(), env: { ...process.env } };
+  const stdin = new Input(input);
   const [stdout, stderr] = [new Output("stdout"), new Output("stderr")];
   const signals = new ServerSignals();
   try {
     process.chdir(cwd);
-    process.env = { ...bareEnvironment(), ...env };
+    setEnvironment({ ...bareEnvironment(), ...env });
     const code = await run(args, signals);
     return { code, stdout: await stdout.end(), stderr: await stderr.end() };
   } finally {
     signals.release();
     process.chdir(former.cwd);
-    process.env = former.env;
+    setEnvironment(former.env);
+    stdin.giveBack();
     stdout.giveBack();
     stderr.giveBack();
   }
 }
 
-/** Takes the place of an output of this process. */
-class Output {
-  readonly #name: "stdout" | "stderr";
-  readonly #former: PropertyDescriptor;
-  readonly #stream = new PassThrough();
-  readonly #text = text(this.#stream);
+/** Changes the variables of this process, which its libraries read, too. */
+function setEnvironment(variables: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) {
+    if (!Object.hasOwn(variables, name)) {
+      delete process.env[name];
+    }
+  }
+  Object.assign(process.env, variables);
+}
 
-  constructor(name: "stdout" | "stderr") {
+/** Takes the place of a stream of this process until it is given back. */
+class StandIn {
+  readonly #name: "stdin" | "stdout" | "stderr";
+  readonly #former: PropertyDescriptor;
+  protected readonly stream = new PassThrough();
+
+  constructor(name: "stdin" | "stdout" | "stderr") {
     this.#name = name;
     this.#former = Object.getOwnPropertyDescriptor(process, name) as PropertyDescriptor;
-    Object.defineProperty(process, name, { configurable: true, enumerable: true, value: this.#stream });
-  }
-
-  /** All that was written. */
-  end(): Promise<string> {
-    this.#stream.end();
-    return this.#text;
+    Object.defineProperty(process, name, { configurable: true, enumerable: true, value: this.stream });
   }
 
   giveBack(): void {
     Object.defineProperty(process, this.#name, this.#former);
+  }
+}
+
+/** A stdin that, as a pipe, is no file and can be read only once. */
+class Input extends StandIn {
+  readonly #fd = openSync(devNull, "r");
+
+  constructor(input: string) {
+    super("stdin");
+    Object.assign(this.stream, { fd: this.#fd }).end(input);
+  }
+
+  override giveBack(): void {
+    super.giveBack();
+    closeSync(this.#fd);
+  }
+}
+
+class Output extends StandIn {
+  readonly #text = text(this.stream);
+
+  /** All that was written. */
+  end(): Promise<string> {
+    this.stream.end();
+    return this.#text;
   }
 }

@@ -6,6 +6,7 @@ import Sqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 
 const petColumns = "id,name,category,photoUrls,tags,status,quantity\r\n";
 const orderColumns = "id,petId,quantity,shipDate,status,complete\r\n";
@@ -24,7 +25,7 @@ function createFiles(files: Record<string, string>): string {
 }
 
 async function exported(cwd: string, ...args: string[]): Promise<string> {
-  return (await petstore(["export", ...args], { cwd })).stdout;
+  return (await petstoreHere(["export", ...args], { cwd })).stdout;
 }
 
 describe("import and export", () => {
@@ -40,7 +41,7 @@ describe("import and export", () => {
 
   it("write the orders that they read", async () => {
     const cwd = createFiles({ "orders.csv": orders });
-    expect((await petstore(["import", "--orders", "orders.csv"], { cwd })).stdout).toBe(
+    expect((await petstoreHere(["import", "--orders", "orders.csv"], { cwd })).stdout).toBe(
       "imported 1 order: 1 created\n",
     );
     expect(await exported(cwd, "--orders")).toBe(orders);
@@ -48,8 +49,8 @@ describe("import and export", () => {
 
   it("write to stdout the JSON Lines that they read from stdin", async () => {
     const cwd = createFiles({ "pets.csv": pets });
-    await petstore(["import", "pets.csv"], { cwd });
-    const lines = await exported(cwd, "--format", "jsonl");
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    const { stdout: lines } = await petstore(["export", "--format", "jsonl"], { cwd });
     expect(lines.split("\n")).toHaveLength(3);
     const other = createFolder();
     expect((await petstore(["import", "-"], { cwd: other, input: lines })).stdout).toBe("imported 2 pets: 2 created\n");
@@ -59,15 +60,15 @@ describe("import and export", () => {
   it("replace existing pets and their stock, and leave the other pets", async () => {
     const changed = '[{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}]';
     const cwd = createFiles({ "pets.csv": pets, "changed.JSON": changed });
-    await petstore(["import", "pets.csv"], { cwd });
-    await petstore(["import", "changed.JSON"], { cwd });
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    await petstoreHere(["import", "changed.JSON"], { cwd });
     expect(await exported(cwd)).toBe(pets.replace("7,Rex,dog,,a;b,available,3", "7,R,,,,sold,0"));
   });
 
   it("take pets and orders together", async () => {
     const cwd = createFiles({ "orders.csv": orders });
     const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}';
-    const { stdout } = await petstore(["import", "-", "--orders", "orders.csv"], { cwd, input });
+    const { stdout } = await petstoreHere(["import", "-", "--orders", "orders.csv"], { cwd, input });
     expect(stdout).toBe("imported 1 pet: 1 created\nimported 1 order: 1 created\n");
   });
 
@@ -95,7 +96,7 @@ describe("import and export", () => {
 
   it("write only the header for an empty store", async () => {
     const cwd = createFiles({ "pets.csv": petColumns });
-    expect(await petstore(["import", "pets.csv"], { cwd })).toEqual({
+    expect(await petstoreHere(["import", "pets.csv"], { cwd })).toEqual({
       code: 0,
       stdout: "imported 0 pets\n",
       stderr: "petstore: created a new store, data/petstore.db\n",
@@ -139,10 +140,10 @@ describe("a bad row", () => {
   ])("%s, and changes nothing", async ([, files, args, line]) => {
     const cwd = createFiles({ ...files, "pets.csv": pets });
     const refusal = { code: 1, stdout: "", stderr: `petstore: ${line}\n` };
-    expect(await petstore(["import", ...args], { cwd })).toEqual(refusal);
+    expect(await petstoreHere(["import", ...args], { cwd })).toEqual(refusal);
     expect(existsSync(join(cwd, "data"))).toBe(false);
-    await petstore(["import", "pets.csv"], { cwd });
-    expect(await petstore(["import", ...args], { cwd })).toEqual(refusal);
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    expect(await petstoreHere(["import", ...args], { cwd })).toEqual(refusal);
     expect(await exported(cwd)).toBe(pets);
     expect(await exported(cwd, "--orders")).toBe(orderColumns);
   });
@@ -155,16 +156,16 @@ describe("a bad row", () => {
   ])("on stdin %s, and makes no store", async ([, input, line]) => {
     const cwd = createFiles({});
     const temp = createFolder();
-    const { code, stdout, stderr } = await petstore(["import", "-"], { cwd, input, env: { TMPDIR: temp } });
+    const { code, stdout, stderr } = await petstoreHere(["import", "-"], { cwd, input, env: { TMPDIR: temp } });
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
     expect([readdirSync(cwd), readdirSync(temp)]).toEqual([[], []]);
   });
 
   it("on stdin changes nothing, nor does the file of orders", async () => {
     const cwd = createFiles({ "pets.csv": pets, "orders.csv": orders });
-    await petstore(["import", "pets.csv"], { cwd });
+    await petstoreHere(["import", "pets.csv"], { cwd });
     const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}\n{}';
-    expect(await petstore(["import", "-", "--orders", "orders.csv"], { cwd, input })).toEqual({
+    expect(await petstoreHere(["import", "-", "--orders", "orders.csv"], { cwd, input })).toEqual({
       code: 1,
       stdout: "",
       stderr: "petstore: stdin:2: id: is missing\n",
@@ -179,8 +180,8 @@ describe("some columns alone", () => {
 
   it("change those columns of existing pets, and leave the other columns", async () => {
     const cwd = createFiles({ "pets.csv": pets, "stock.csv": stock("9,40\n7,0\n") });
-    await petstore(["import", "pets.csv"], { cwd });
-    expect(await petstore(["import", "stock.csv"], { cwd })).toEqual({
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    expect(await petstoreHere(["import", "stock.csv"], { cwd })).toEqual({
       code: 0,
       stdout: "imported 2 pets: 2 changed\n",
       stderr: "",
@@ -191,8 +192,8 @@ describe("some columns alone", () => {
   it("may differ from line to line, and be mixed with whole records", async () => {
     const input = `{"id":7,"tags":["x"]}\n{"id":9,"status":"pending","name":"B"}\n${JSON.stringify({ ...pet, id: 1 })}\n`;
     const cwd = createFiles({ "pets.csv": pets });
-    await petstore(["import", "pets.csv"], { cwd });
-    const { stdout } = await petstore(["import", "-"], { cwd, input });
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    const { stdout } = await petstoreHere(["import", "-"], { cwd, input });
     expect(stdout).toBe("imported 3 pets: 1 created, 2 changed\n");
     expect(await exported(cwd)).toBe(
       `${petColumns}1,R,,,,sold,0\r\n7,Rex,dog,,x,available,3\r\n9,B,,http://a.example/1,,pending,-1\r\n`,
@@ -205,8 +206,8 @@ describe("some columns alone", () => {
       "orders.csv": orders,
       "done.csv": "id,status,complete\n1,delivered,true\n",
     });
-    await petstore(["import", "pets.csv", "--orders", "orders.csv"], { cwd });
-    const { stdout, stderr } = await petstore(["import", "--orders", "done.csv"], { cwd });
+    await petstoreHere(["import", "pets.csv", "--orders", "orders.csv"], { cwd });
+    const { stdout, stderr } = await petstoreHere(["import", "--orders", "done.csv"], { cwd });
     expect({ stdout, stderr }).toEqual({ stdout: "imported 1 order: 1 changed\n", stderr: "" });
     expect(await exported(cwd, "--orders")).toBe(orders.replace("placed,false", "delivered,true"));
   });
@@ -227,10 +228,10 @@ describe("some columns alone", () => {
     ["that are bad", stock("7,1\n9,x\n"), ["new.csv"], `new.csv:3: quantity: ${range}, not "x"`],
   ])("%s change nothing, with or without --dry-run", async ([, content, args, line]) => {
     const cwd = createFiles({ "new.csv": content, "pets.csv": pets, "orders.csv": orders });
-    await petstore(["import", "pets.csv", "--orders", "orders.csv"], { cwd });
+    await petstoreHere(["import", "pets.csv", "--orders", "orders.csv"], { cwd });
     const refusal = { code: 1, stdout: "", stderr: `petstore: ${line}\n` };
-    expect(await petstore(["import", ...args], { cwd })).toEqual(refusal);
-    expect(await petstore(["import", "--dry-run", ...args], { cwd })).toEqual(refusal);
+    expect(await petstoreHere(["import", ...args], { cwd })).toEqual(refusal);
+    expect(await petstoreHere(["import", "--dry-run", ...args], { cwd })).toEqual(refusal);
     expect(await exported(cwd)).toBe(pets);
     expect(await exported(cwd, "--orders")).toBe(orders);
   });
@@ -244,7 +245,7 @@ describe("some columns alone", () => {
     writeFileSync(empty, "");
     for (const db of [older, empty]) {
       const before = readFileSync(db);
-      const { code, stderr } = await petstore(["import", "stock.csv", "--db", db], { cwd });
+      const { code, stderr } = await petstoreHere(["import", "stock.csv", "--db", db], { cwd });
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no pet 99") });
       expect(readFileSync(db).equals(before)).toBe(true);
     }
@@ -254,8 +255,8 @@ describe("some columns alone", () => {
     const cwd = createFiles({ "stock.csv": stock("7,1\n") });
     const line = `stock.csv:2: there is no pet 7, and a new one needs all of ${petColumns.trimEnd()}`;
     const refusal = { code: 1, stdout: "", stderr: `petstore: ${line}\n` };
-    expect(await petstore(["import", "stock.csv"], { cwd })).toEqual(refusal);
-    expect(await petstore(["import", "stock.csv", "--dry-run"], { cwd })).toEqual(refusal);
+    expect(await petstoreHere(["import", "stock.csv"], { cwd })).toEqual(refusal);
+    expect(await petstoreHere(["import", "stock.csv", "--dry-run"], { cwd })).toEqual(refusal);
     expect(readdirSync(cwd)).toEqual(["stock.csv"]);
   });
 });
@@ -263,7 +264,7 @@ describe("some columns alone", () => {
 describe("a dry run", () => {
   it("says what it would do, and makes no store", async () => {
     const cwd = createFiles({ "pets.csv": pets, "orders.csv": orders });
-    expect(await petstore(["import", "pets.csv", "--orders", "orders.csv", "--dry-run"], { cwd })).toEqual({
+    expect(await petstoreHere(["import", "pets.csv", "--orders", "orders.csv", "--dry-run"], { cwd })).toEqual({
       code: 0,
       stdout: "would import 2 pets: 2 created\nwould import 1 order: 1 created\n",
       stderr: "",
@@ -273,11 +274,13 @@ describe("a dry run", () => {
 
   it("compares with the store, and changes nothing in it", async () => {
     const cwd = createFiles({ "pets.csv": pets, "more.csv": `${petColumns}7,Max,dog,,,sold,1\n8,Kit,cat,,,sold,1\n` });
-    await petstore(["import", "pets.csv"], { cwd });
-    const { stdout } = await petstore(["import", "more.csv", "--dry-run"], { cwd });
+    await petstoreHere(["import", "pets.csv"], { cwd });
+    const { stdout } = await petstoreHere(["import", "more.csv", "--dry-run"], { cwd });
     expect(stdout).toBe("would import 2 pets: 1 created, 1 replaced\n");
     expect(await exported(cwd)).toBe(pets);
-    expect((await petstore(["import", "more.csv"], { cwd })).stdout).toBe("imported 2 pets: 1 created, 1 replaced\n");
+    expect((await petstoreHere(["import", "more.csv"], { cwd })).stdout).toBe(
+      "imported 2 pets: 1 created, 1 replaced\n",
+    );
   });
 });
 
@@ -287,13 +290,13 @@ describe("--format", () => {
     ["json", ["import", "-", "--format", "json"], JSON.stringify([pet, { ...pet, id: 8 }])],
     ["jsonl", ["import", "-", "--format", "jsonl"], `${JSON.stringify(pet)}\n${JSON.stringify({ ...pet, id: 8 })}\n`],
   ])("is read from stdin: %s", async ([, args, input]) => {
-    const { stdout } = await petstore(args, { cwd: createFolder(), input });
+    const { stdout } = await petstoreHere(args, { cwd: createFolder(), input });
     expect(stdout).toBe("imported 2 pets: 2 created\n");
   });
 
   it("overrides the extension of a file", async () => {
     const cwd = createFiles({ "pets.json": pets });
-    expect((await petstore(["import", "pets.json", "--format", "csv"], { cwd })).code).toBe(0);
+    expect((await petstoreHere(["import", "pets.json", "--format", "csv"], { cwd })).code).toBe(0);
     expect(await exported(cwd)).toBe(pets);
   });
 });
@@ -304,7 +307,7 @@ describe("orders of missing pets", () => {
       (id) => `${id},${id < 3 ? 404 : 400 + id},2,2026-06-01T12:00:00Z,placed,false\r\n`,
     );
     const cwd = createFiles({ "orders.csv": `${orderColumns}${rows.join("")}` });
-    expect(await petstore(["import", "--orders", "orders.csv"], { cwd })).toEqual({
+    expect(await petstoreHere(["import", "--orders", "orders.csv"], { cwd })).toEqual({
       code: 0,
       stdout: "imported 8 orders: 8 created\n",
       stderr:
@@ -317,16 +320,16 @@ describe("orders of missing pets", () => {
   it("cause the warning in a dry run too, unless the pet is imported with them", async () => {
     const cwd = createFiles({ "orders.csv": orders, "pets.csv": pets });
     const dryRun = ["import", "--orders", "orders.csv", "--dry-run"];
-    expect((await petstore(dryRun, { cwd })).stderr).toBe(
+    expect((await petstoreHere(dryRun, { cwd })).stderr).toBe(
       "petstore: warning: 1 order names a pet that is not in the store: 7\n",
     );
-    expect((await petstore([...dryRun, "pets.csv"], { cwd })).stderr).toBe("");
+    expect((await petstoreHere([...dryRun, "pets.csv"], { cwd })).stderr).toBe("");
   });
 });
 
 it("names the folder in which stdin cannot be stored", async () => {
   const cwd = createFolder();
-  expect(await petstore(["import", "-"], { cwd, input: "{}", env: { TMPDIR: join(cwd, "no") } })).toEqual({
+  expect(await petstoreHere(["import", "-"], { cwd, input: "{}", env: { TMPDIR: join(cwd, "no") } })).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: cannot write to ${join(cwd, "no")}: no such file or directory\n`,
