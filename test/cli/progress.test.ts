@@ -3,9 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { createFolder } from "../support/folder.ts";
+import { createFolder, folderOf } from "../support/folder.ts";
 import { isInstalled } from "../support/installed.ts";
 import { petstore, projectRoot } from "../support/petstore.ts";
+import { petstoreHere } from "../support/petstore-here.ts";
 
 const header = "id,name,category,photoUrls,tags,status,quantity\n";
 
@@ -23,12 +24,10 @@ async function onTerminal(args: string, cwd: string): Promise<string> {
 }
 
 /** Creates a folder with a store, and a backup of it. */
-async function createStore(): Promise<string> {
-  const cwd = createFolder();
-  await petstore(["import", "-", "--format", "csv"], { cwd, input: `${header}${rows}` });
+const createStore = folderOf(async (cwd) => {
+  await petstoreHere(["import", "-", "--format", "csv"], { cwd, input: `${header}${rows}` });
   await petstore(["backup", "backup.db"], { cwd });
-  return cwd;
-}
+});
 
 describe.skipIf(!isInstalled("script"))("the progress bar on a terminal (skipped without script)", () => {
   it.for<[what: string, file: string, content: string, message: string]>([
