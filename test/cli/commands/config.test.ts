@@ -1,16 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingKeys } from "../../../src/cli/settings/resolve.ts";
 import { createOption, nameOf, type Setting, settings, variableOf } from "../../../src/cli/settings/settings.ts";
+import { createFolder } from "../../support/folder.ts";
 import { petstore, projectRoot } from "../../support/petstore.ts";
-
-/** Concurrent tests cannot let vitest remove the folder. */
-function createFolder() {
-  return mkdtempDisposableSync(join(tmpdir(), "petstore-config-"));
-}
+import { petstoreHere } from "../../support/petstore-here.ts";
 
 interface Given {
   readonly file?: string;
@@ -20,16 +16,15 @@ interface Given {
 
 /** A setting as `petstore config` prints it. */
 async function shown({ file = "", env = {}, flags = [] }: Given, name: string): Promise<unknown> {
-  using folder = createFolder();
-  const cwd = folder.path;
+  const cwd = createFolder();
   writeFileSync(join(cwd, "petstore.yaml"), file);
   const args = ["config", "--json", "--config", "petstore.yaml", ...flags];
-  const { code, stdout, stderr } = await petstore(args, { cwd, env });
+  const { code, stdout, stderr } = await petstoreHere(args, { cwd, env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return (JSON.parse(stdout) as Record<string, unknown>)[name];
 }
 
-describe.concurrent("a setting", () => {
+describe("a setting", () => {
   const secretKey = `secret-key: ${randomBytes(32).toString("base64")}`;
   const file = "# ours\nport: 81\nno-reflection: true\n";
 
@@ -105,8 +100,7 @@ describe.concurrent("a setting", () => {
   });
 
   it("is shown to people in a table", async () => {
-    using folder = createFolder();
-    const cwd = folder.path;
+    const cwd = createFolder();
     writeFileSync(join(cwd, "petstore.yaml"), secretKey);
     const { stdout } = await petstore(["config", "--log-level", "warn"], {
       cwd,
@@ -120,20 +114,20 @@ describe.concurrent("a setting", () => {
   });
 });
 
-it.concurrent.for<[flag: string, value: string, env?: Record<string, string>]>([
+it.for<[flag: string, value: string, env?: Record<string, string>]>([
   ["--db", "a.db"],
   ["--database", "sqlite:a.db"],
   ["--database", "postgres://db.example/petstore"],
   ["--db", "a.db", { PETSTORE_DATABASE: "sqlite:b.db" }],
   ["--database", "sqlite:a.db", { PETSTORE_DB: "b.db" }],
 ])("the store has one row: %s %s %j", async ([flag, value, env = {}]) => {
-  using folder = createFolder();
-  const { stdout } = await petstore(["config", flag, value], { cwd: folder.path, env });
+  const cwd = createFolder();
+  const { stdout } = await petstoreHere(["config", flag, value], { cwd, env });
   const rows = stdout.split("\n").filter((line) => /^(db|database) /.test(line));
   expect(rows.map((row) => row.split(/ +/))).toEqual([[flag.slice(2), flag, value]]);
 });
 
-it.concurrent.for<[text: string, line: string]>([
+it.for<[text: string, line: string]>([
   [
     "host: a\ndb: a.db\ndatabase: sqlite:b.db",
     "3: 'database' and 'db' (a.yaml:2) both name the store: give one of them",
@@ -141,17 +135,16 @@ it.concurrent.for<[text: string, line: string]>([
   ["host: a\ntls-cert: a.pem", "2: --tls-cert and --tls-key go together"],
   ["tls-key: a.pem", "1: --tls-cert and --tls-key go together"],
 ])("settings of a file that do not go together are reported with their place: %j", async ([text, line]) => {
-  using folder = createFolder();
-  const cwd = folder.path;
+  const cwd = createFolder();
   writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
-  expect(await petstore(["serve", "--config", "a.yaml"], { cwd })).toEqual({
+  expect(await petstoreHere(["serve", "--config", "a.yaml"], { cwd })).toEqual({
     code: 2,
     stdout: "",
     stderr: `petstore: a.yaml:${line}\n`,
   });
 });
 
-describe.concurrent("a configuration file that is wrong", () => {
+describe("a configuration file that is wrong", () => {
   /** Nested lists that each name the former one nine times: 9^12 values in all. */
   const bomb = Array.from("bcdefghijklm", (name, index) => {
     const former = String.fromCharCode("a".charCodeAt(0) + index);
@@ -189,11 +182,9 @@ describe.concurrent("a configuration file that is wrong", () => {
     ],
     ["port: 1\nhost: a\nport: 2", "3: 'port' is already on line 1"],
     ["port: 1\n---\nport: 2", "2: not valid YAML: a second document begins here; a file holds one"],
-    [`port: ${"[".repeat(20_000)}`, "1: not valid YAML: it is nested too deeply"],
     ["host: &a b\ndb: *a", "2: 'db' takes one plain value"],
     ["cors-origin: *none", "1: 'cors-origin' takes one plain value"],
     ["cors-origin: &a [*a]", "1: 'cors-origin' takes plain values"],
-    [`trusted-proxy: [&a [x], ${bomb}]`, "1: 'trusted-proxy' takes plain values"],
     ["cors-origin: [~]", "1: 'cors-origin' takes plain values"],
     [": 5", "1: there is no setting 'null'; 'petstore config' shows them all"],
     ['port: "\\e[31m"', `1: value '\ufffd[31m' of 'port' is invalid. ${portForm}`],
@@ -204,11 +195,10 @@ describe.concurrent("a configuration file that is wrong", () => {
     ],
     ["- port", "1: it must hold one setting per line, such as 'port: 8080'"],
   ])("is reported in one line, with its place: %j", async ([text, line]) => {
-    using folder = createFolder();
-    const cwd = folder.path;
+    const cwd = createFolder();
     writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
     for (const command of [["serve"], ["keys", "create", "--plan", "free"]]) {
-      expect(await petstore([...command, "--config", "a.yaml"], { cwd })).toEqual({
+      expect(await petstoreHere([...command, "--config", "a.yaml"], { cwd })).toEqual({
         code: 2,
         stdout: "",
         stderr: `petstore: a.yaml:${line}\n`,
@@ -217,22 +207,23 @@ describe.concurrent("a configuration file that is wrong", () => {
     expect(readdirSync(cwd)).toEqual(["a.yaml"]);
   });
 
-  it.for<[what: string, text: string]>([
-    ["is too large", "#".repeat(2 ** 20 + 1)],
-    ["has too many lines", "port: 1\n".repeat(60_000)],
-  ])("is refused soon when it %s", async ([, text]) => {
-    using folder = createFolder();
-    writeFileSync(join(folder.path, "a.yaml"), text);
-    const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd: folder.path });
+  // In processes of their own: nothing could end a test that waits for ever in the one of the tests.
+  it.for<[what: string, text: string, line: string]>([
+    ["is too large", "#".repeat(2 ** 20 + 1), "cannot read a.yaml: it is larger than 1MiB"],
+    ["has too many lines", "port: 1\n".repeat(60_000), "a.yaml:2: 'port' is already on line 1"],
+    ["is too deep", `port: ${"[".repeat(20_000)}`, "a.yaml:1: not valid YAML: it is nested too deeply"],
+    ["stands for far more", `trusted-proxy: [&a [x], ${bomb}]`, "a.yaml:1: 'trusted-proxy' takes plain values"],
+  ])("is refused soon when it %s", async ([, text, line]) => {
+    const cwd = createFolder();
+    writeFileSync(join(cwd, "a.yaml"), text);
+    const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd });
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(
-      /^petstore: (cannot read a\.yaml: it is larger than 1MiB|a\.yaml:2: 'port' is already on line 1)\n$/,
-    );
+    expect(stderr).toBe(`petstore: ${line}\n`);
   });
 
   it("is reported when it cannot be read", async () => {
-    using folder = createFolder();
-    expect(await petstore(["config", "--config", "none.yaml"], { cwd: folder.path })).toEqual({
+    const cwd = createFolder();
+    expect(await petstoreHere(["config", "--config", "none.yaml"], { cwd })).toEqual({
       code: 1,
       stdout: "",
       stderr: "petstore: cannot read none.yaml: no such file or directory\n",
@@ -241,10 +232,9 @@ describe.concurrent("a configuration file that is wrong", () => {
 });
 
 it("serves every command the store that the file names", async () => {
-  using folder = createFolder();
-  const cwd = folder.path;
+  const cwd = createFolder();
   writeFileSync(join(cwd, "petstore.yaml"), "db: mine.db\n");
-  await petstore(["keys", "create", "--plan", "free"], { cwd, env: { PETSTORE_CONFIG: "petstore.yaml" } });
+  await petstoreHere(["keys", "create", "--plan", "free"], { cwd, env: { PETSTORE_CONFIG: "petstore.yaml" } });
   expect(readdirSync(cwd).sort()).toEqual(["mine.db", "petstore.yaml"]);
 });
 
@@ -265,9 +255,9 @@ describe("docs/operations.md", () => {
   });
 
   it("has the beginning of the line that tells an error in the file", async () => {
-    using folder = createFolder();
-    writeFileSync(join(folder.path, "petstore.yaml"), "# petstore.yaml\nhost: ::1\nport: 70000\n");
-    const { stderr } = await petstore(["config", "--config", "petstore.yaml"], { cwd: folder.path });
+    const cwd = createFolder();
+    writeFileSync(join(cwd, "petstore.yaml"), "# petstore.yaml\nhost: ::1\nport: 70000\n");
+    const { stderr } = await petstoreHere(["config", "--config", "petstore.yaml"], { cwd });
     expect(operations).toContain(`\`${stderr.split("It must")[0]}…\``);
   });
 
@@ -286,7 +276,7 @@ describe("docs/operations.md", () => {
   });
 });
 
-describe.concurrent("a variable", () => {
+describe("a variable", () => {
   it.for<[name: string, value: string, line: string]>([
     ["PETSTORE_DEMO", "yes", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "yes"'],
     ["PETSTORE_DEMO", "constructor", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "constructor"'],
@@ -304,7 +294,7 @@ describe.concurrent("a variable", () => {
         "a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.",
     ],
   ])("that is wrong is reported in one line: %s", async ([name, value, line]) => {
-    expect(await petstore(["config"], { env: { [name]: value } })).toEqual({
+    expect(await petstoreHere(["config"], { env: { [name]: value } })).toEqual({
       code: 2,
       stdout: "",
       stderr: `petstore: ${line}\n`,
@@ -317,7 +307,7 @@ describe.concurrent("a variable", () => {
     [["PETSTORE_OPS_PROT_\u001b"], "PETSTORE_OPS_PROT_\ufffd"],
   ])("that names no setting causes a warning: %j", async ([names, line]) => {
     const env = Object.fromEntries(names.map((name) => [name, "1"]));
-    const { code, stderr } = await petstore(["config"], { env });
+    const { code, stderr } = await petstoreHere(["config"], { env });
     expect([code, stderr]).toEqual([0, `petstore: warning: no setting has the variable ${line}\n`]);
   });
 
@@ -332,6 +322,6 @@ describe.concurrent("a variable", () => {
       PETSTORE_API_KEY: "psk_",
       PETSTORE_TEST_LONG: "0",
     };
-    expect(await petstore(["config"], { env })).toMatchObject({ code: 0, stderr: "" });
+    expect(await petstoreHere(["config"], { env })).toMatchObject({ code: 0, stderr: "" });
   });
 });
