@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { run } from "../../src/cli/program.ts";
 import { ServerSignals } from "../../src/cli/server-signals.ts";
-import { bareEnvironment, type CommandResult, outputOf, projectRoot, type Surroundings } from "./petstore.ts";
+import { bareEnvironment, type CommandResult, outputOf, petstore, projectRoot, type Surroundings } from "./petstore.ts";
 
 type Here = Pick<Surroundings, "cwd" | "env" | "input">;
 
@@ -19,6 +19,14 @@ export function petstoreHere(args: readonly string[], here: Here = {}): Promise<
   const result = last.then(() => runHere(args, here));
   last = result.catch(() => {});
   return result;
+}
+
+/**
+ * As `petstoreHere`, but in another process what changes its process for good: `serve` loads a lot and ends its process,
+ * and `backup` lowers the priority.
+ */
+export function petstoreHereOrThere(args: readonly string[], here: Here = {}): Promise<CommandResult> {
+  return /^(serve|backup)$/.test(args[0] ?? "") ? petstore(args, here) : petstoreHere(args, here);
 }
 
 /** As `petstoreHere`, but throws when the command fails. Returns its stdout. */

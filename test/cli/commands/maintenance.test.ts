@@ -4,20 +4,19 @@ import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { recordBackup } from "../../../src/cli/commands/maintenance.ts";
 import { storeUnavailable } from "../../../src/domain/errors.ts";
-import { createFolder } from "../../support/folder.ts";
+import { folderOf } from "../../support/folder.ts";
 import { petstore, startPetstore } from "../../support/petstore.ts";
+import { petstoreHere, petstoreHereOrThere } from "../../support/petstore-here.ts";
 
 const pet = (quantity: number) =>
   `{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":${quantity}}`;
 
 /** Creates a folder with a store whose only pet has the quantity 2, and a backup in which it has 1. */
-async function createStore(): Promise<string> {
-  const cwd = createFolder();
-  await petstore(["import", "-"], { cwd, input: pet(1) });
+const createStore = folderOf(async (cwd) => {
+  await petstoreHere(["import", "-"], { cwd, input: pet(1) });
   await petstore(["backup", "backup.db"], { cwd });
-  await petstore(["import", "-"], { cwd, input: pet(2) });
-  return cwd;
-}
+  await petstoreHere(["import", "-"], { cwd, input: pet(2) });
+});
 
 function tamper(file: string, sql: string): void {
   new Sqlite(file).exec(sql).close();
@@ -30,7 +29,7 @@ it("backs up the whole store, and replaces no file", async () => {
     code: 0,
     stdout: expect.stringMatching(/^backed up data\/petstore\.db to copy\.db \(\d+\.\d KiB\)\n$/),
   });
-  const { stdout: exported } = await petstore(["export", "--db", "copy.db", "--format", "jsonl"], { cwd });
+  const { stdout: exported } = await petstoreHere(["export", "--db", "copy.db", "--format", "jsonl"], { cwd });
   expect(JSON.parse(exported)).toMatchObject({ id: 7, quantity: 2 });
   const before = readFileSync(join(cwd, "copy.db"));
   expect((await petstore(["backup", "copy.db"], { cwd })).stderr).toBe(
@@ -57,7 +56,7 @@ it("restores a backup, and keeps the former store", async () => {
     ),
     stderr: "",
   });
-  const exported = (await petstore(["export", "--format", "jsonl"], { cwd })).stdout;
+  const exported = (await petstoreHere(["export", "--format", "jsonl"], { cwd })).stdout;
   expect(JSON.parse(exported)).toMatchObject({ id: 7, quantity: 1 });
   expect(existsSync(join(cwd, "data/petstore.db.before-restore"))).toBe(true);
 });
@@ -67,12 +66,12 @@ it("restores nothing while a server runs", async () => {
   const server = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--log-level", "silent"], { cwd });
   onTestFinished(async () => void (await server.end("SIGKILL")));
   await server.nextLine();
-  expect(await petstore(["restore", "backup.db"], { cwd })).toEqual({
+  expect(await petstoreHere(["restore", "backup.db"], { cwd })).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: data/petstore.db: already served by process ${server.pid}\n`,
   });
-  expect((await petstore(["check"], { cwd })).stdout).toBe("data/petstore.db is sound\n");
+  expect((await petstoreHere(["check"], { cwd })).stdout).toBe("data/petstore.db is sound\n");
 });
 
 it.for<[args: string, stderr: string]>([
@@ -91,19 +90,23 @@ it.for<[args: string, stderr: string]>([
   tamper(join(cwd, "backup.db"), "PRAGMA user_version = 99");
   writeFileSync(join(cwd, "data/empty.db"), "");
   const before = readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"));
-  expect(await petstore(args.split(" "), { cwd })).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
+  expect(await petstoreHereOrThere(args.split(" "), { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: ${line}\n`,
+  });
   expect(readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"))).toEqual(before);
 });
 
 it.for([[], ["--quick"]])("says whether the store is sound: petstore check %s", async (flags) => {
   const cwd = await createStore();
-  expect(await petstore(["check", ...flags], { cwd })).toEqual({
+  expect(await petstoreHere(["check", ...flags], { cwd })).toEqual({
     code: 0,
     stdout: "data/petstore.db is sound\n",
     stderr: "",
   });
   tamper(join(cwd, "data/petstore.db"), "UPDATE pets SET tags = '1'; DROP INDEX orders_by_status");
-  expect(await petstore(["check", ...flags], { cwd })).toEqual({
+  expect(await petstoreHere(["check", ...flags], { cwd })).toEqual({
     code: 1,
     stdout: "the index orders_by_status is missing\npet 7: its photoUrls and tags must be lists of texts\n",
     stderr: "petstore: data/petstore.db has 2 faults\n",
