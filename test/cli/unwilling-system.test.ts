@@ -1,35 +1,22 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempDisposableSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createPet } from "../storage/samples.ts";
-import { createFolder } from "../support/folder.ts";
+import { createFolder, folderOf } from "../support/folder.ts";
 import { petstore } from "../support/petstore.ts";
+import { petstoreHere, petstoreHereOrThere } from "../support/petstore-here.ts";
 
-/** A folder with a store of some 700 KB, and a backup of it. Each test has a copy. */
-const original = mkdtempSync(join(tmpdir(), "petstore-test-"));
-
-beforeAll(async () => {
-  const store = openSqliteStore(join(original, "data/petstore.db"));
+/** Creates a folder with a store of some 700 KB, and a backup of it. */
+const createStore = folderOf(async (folder) => {
+  const store = openSqliteStore(join(folder, "data/petstore.db"));
   const pets = Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) }));
   await store.importAll({ pets }, 0);
-  await store.maintenance.backup(join(original, "backup.db"));
+  await store.maintenance.backup(join(folder, "backup.db"));
   await store.close();
 });
-
-afterAll(() => rmSync(original, { recursive: true }));
 
 /** A command that must fail, and its failure. */
 interface Failure {
@@ -48,11 +35,12 @@ type Prepare = (cwd: string) => void;
 type Row = readonly [what: string, args: string, line: string, prepare?: Prepare];
 
 /** Expects that a command fails with one line, and leaves no part of a copy behind. */
-async function check({ args, line, prepare, by = [] }: Failure): Promise<void> {
-  const cwd = createFolder();
-  cpSync(original, cwd, { recursive: true });
+async function check({ args, line, prepare, by }: Failure): Promise<void> {
+  const cwd = await createStore();
   prepare?.(cwd);
-  const { code, stdout, stderr } = await petstore(args.split(" "), { cwd, by });
+  const words = args.split(" ");
+  const run = by === undefined ? petstoreHereOrThere(words, { cwd }) : petstore(words, { cwd, by });
+  const { code, stdout, stderr } = await run;
   for (const folder of readdirSync(cwd, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     chmodSync(join(cwd, folder.name), 0o700);
   }
@@ -90,9 +78,8 @@ describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
     "does not take a part of its output for all: petstore %s",
     async (line) => {
       const args = line.split(" ");
-      const cwd = createFolder();
-      cpSync(original, cwd, { recursive: true });
-      const { stdout } = await petstore(args, { cwd });
+      const cwd = await createStore();
+      const { stdout } = await petstoreHere(args, { cwd });
       const blocks = Math.floor((Buffer.byteLength(stdout) - 1) / 512);
       const by = ["sh", "-c", `ulimit -f ${blocks}; exec "$0" "$@" >output`];
 
@@ -192,7 +179,7 @@ describe.skipIf(process.platform !== "linux")("when a new secret cannot be writt
     const cwd = createFolder();
     execFileSync("mkfifo", ["pipe"], { cwd });
     const json = async (line: string) =>
-      JSON.parse((await petstore([...line.split(" "), "--json"], { cwd })).stdout) as { readonly id: string };
+      JSON.parse((await petstoreHere([...line.split(" "), "--json"], { cwd })).stdout) as { readonly id: string };
     const key = await json("keys create --plan free");
     const webhook = await json("webhooks create --url https://example.com/");
     const given = args.replace("KEY", key.id).replace("WEBHOOK", webhook.id).split(" ");
@@ -202,7 +189,7 @@ describe.skipIf(process.platform !== "linux")("when a new secret cannot be writt
     expect(code).toBe(1);
     const [command = ""] = replacement.exec(stderr) ?? [];
     expect(stderr).toContain(`petstore: the secret is lost. '${command}' makes another.\n`);
-    expect((await petstore(command.split(" ").slice(1), { cwd })).code).toBe(0);
+    expect((await petstoreHere(command.split(" ").slice(1), { cwd })).code).toBe(0);
   });
 });
 
