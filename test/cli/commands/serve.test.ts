@@ -1,12 +1,17 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { prepareDemo } from "../../../src/cli/demo/demo.ts";
+import { withStore } from "../../../src/cli/store.ts";
 import { createCertificate } from "../../support/certificate.ts";
-import { createFolder } from "../../support/folder.ts";
+import { createFolder, folderOf } from "../../support/folder.ts";
+import { mintKey } from "../../support/keys.ts";
 import { petstore, type Running, type Surroundings, startPetstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 
 const freePorts = ["--port", "0", "--ops-port", "0", "--log-level", "silent"];
 
@@ -21,13 +26,34 @@ function portOf(line: string | undefined): string {
   return /^petstore listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line ?? "")?.[1] ?? "none";
 }
 
-it("says where it listens, and ends with 0 on SIGTERM", async () => {
-  const server = startServe([], { cwd: createFolder() });
-  expect(portOf(await server.nextLine())).not.toBe("none");
-  const operatorLine = (await server.nextLine()) ?? "";
-  expect(operatorLine).toMatch(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/);
-  expect((await fetch(`${operatorLine.split(" ").at(-1)}/readyz`)).status).toBe(200);
-  expect(await server.end("SIGTERM")).toBe(0);
+it("says where it listens, ends with 0 on SIGTERM, and logs both, and that it has made the store", async () => {
+  const cwd = createFolder();
+  for (const made of [[{ level: 30, msg: "the store is new: there was none at this place", db: "stock.db" }], []]) {
+    const server = startServe(["--log-level", "info", "--db", "stock.db"], { cwd });
+    const line = await server.nextLine();
+    expect(portOf(line)).not.toBe("none");
+    const operatorLine = (await server.nextLine()) ?? "";
+    expect(operatorLine).toMatch(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/);
+    expect((await fetch(`${operatorLine.split(" ").at(-1)}/readyz`)).status).toBe(200);
+    expect(await server.end("SIGTERM")).toBe(0);
+    const lines = server.log().trim().split("\n");
+    expect(lines.map((each) => JSON.parse(each))).toMatchObject([
+      { level: 30, msg: "the server has started", url: line?.split(" ").at(-1) },
+      ...made,
+      { level: 30, msg: "the server has stopped" },
+    ]);
+  }
+});
+
+/** Creates a folder with certificates and keys of all kinds. */
+const createCertificates = folderOf(async (cwd) => {
+  createCertificate(cwd);
+  const encoding = { type: "pkcs8", format: "pem" } as const;
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  writeFileSync(join(cwd, "empty.pem"), "");
+  writeFileSync(join(cwd, "other.pem"), privateKey.export(encoding));
+  writeFileSync(join(cwd, "locked.pem"), privateKey.export({ ...encoding, cipher: "aes-256-cbc", passphrase: "a" }));
+  mkdirSync(join(cwd, "folder"));
 });
 
 it.for<[cert: string, key: string, failure: string]>([
@@ -38,80 +64,67 @@ it.for<[cert: string, key: string, failure: string]>([
   ["cert.pem", "locked.pem", "use locked.pem for TLS: the key is encrypted; give one without a passphrase"],
   ["folder", "key.pem", "read folder: it is a folder"],
 ])("refuses the certificate %s with the key %s", async ([cert, key, failure]) => {
-  const cwd = createFolder();
-  createCertificate(cwd);
-  const encoding = { type: "pkcs8", format: "pem" } as const;
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  writeFileSync(join(cwd, "empty.pem"), "");
-  writeFileSync(join(cwd, "other.pem"), privateKey.export(encoding));
-  writeFileSync(join(cwd, "locked.pem"), privateKey.export({ ...encoding, cipher: "aes-256-cbc", passphrase: "a" }));
-  mkdirSync(join(cwd, "folder"));
-  expect(await petstore(["serve", ...freePorts, "--tls-cert", cert, "--tls-key", key], { cwd })).toEqual({
+  const cwd = await createCertificates();
+  expect(await petstoreHere(["serve", ...freePorts, "--tls-cert", cert, "--tls-key", key], { cwd })).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: cannot ${failure}\n`,
   });
 });
 
-it("counts a signal that comes twice at once, as through npm, as one", async () => {
-  const server = startServe([], { cwd: createFolder() });
-  await server.nextLine();
-  expect(await server.end("SIGINT", "SIGINT")).toBe(0);
-});
+describe("while another server runs", () => {
+  const cwd = mkdtempSync(join(tmpdir(), "petstore-serve-"));
+  let server: Running;
+  let port: string;
+  beforeAll(async () => {
+    server = startPetstore(["serve", ...freePorts, "--request-timeout", "1s"], { cwd });
+    port = portOf(await server.nextLine());
+  });
+  afterAll(async () => {
+    await server.end("SIGKILL");
+    rmSync(cwd, { recursive: true });
+  });
 
-it("refuses a store that another server uses, and names its process", async () => {
-  const cwd = createFolder();
-  const server = startServe([], { cwd });
-  await server.nextLine();
-  for (const flags of [[], ["--demo"]]) {
-    expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `petstore: data/petstore.db: already served by process ${server.pid}\n`,
-    });
-  }
-});
+  it("refuses its store, and names its process", async () => {
+    for (const flags of [[], ["--demo"]]) {
+      expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `petstore: data/petstore.db: already served by process ${server.pid}\n`,
+      });
+    }
+  });
 
-it("refuses a port that is in use, and changes nothing", async () => {
-  const server = startServe([], { cwd: createFolder() });
-  const port = portOf(await server.nextLine());
-  for (const flags of [
-    ["--port", port],
-    ["--port", port, "--demo"],
-    ["--ops-port", port],
-  ]) {
-    const cwd = createFolder();
-    expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `petstore: cannot listen on 127.0.0.1 port ${port}: address already in use\n`,
-    });
-    expect(readdirSync(cwd)).toEqual([]);
-  }
+  it("refuses its port, and changes nothing", async () => {
+    for (const flags of [
+      ["--port", port],
+      ["--port", port, "--demo"],
+      ["--ops-port", port],
+    ]) {
+      const folder = createFolder();
+      expect(await petstoreHere(["serve", ...freePorts, ...flags], { cwd: folder })).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `petstore: cannot listen on 127.0.0.1 port ${port}: address already in use\n`,
+      });
+      expect(readdirSync(folder)).toEqual([]);
+    }
+  });
+
+  it("applies the request timeout to that one", async () => {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write("GET /v1/inventory HTTP/1.1\r\n");
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  });
 });
 
 it("refuses a foreign address, whatever the port", async () => {
   // An address for documentation only. Source: RFC 5737
-  expect(await petstore(["serve", ...freePorts, "--host", "203.0.113.9"], { cwd: createFolder() })).toEqual({
+  expect(await petstoreHere(["serve", ...freePorts, "--host", "203.0.113.9"], { cwd: createFolder() })).toEqual({
     code: 1,
     stdout: "",
     stderr: "petstore: cannot listen on 203.0.113.9: address not available\n",
   });
-});
-
-it("logs that it has started, that it has made the store, and that it has stopped", async () => {
-  const cwd = createFolder();
-  for (const made of [[{ level: 30, msg: "the store is new: there was none at this place", db: "stock.db" }], []]) {
-    const server = startServe(["--log-level", "info", "--db", "stock.db"], { cwd });
-    const url = (await server.nextLine())?.split(" ").at(-1);
-    expect(await server.end("SIGTERM")).toBe(0);
-    const lines = server.log().trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 30, msg: "the server has started", url },
-      ...made,
-      { level: 30, msg: "the server has stopped" },
-    ]);
-  }
 });
 
 it("says that it is ready before it logs that it has started", async () => {
@@ -124,42 +137,32 @@ it("says that it is ready before it logs that it has started", async () => {
   await server.end("SIGTERM");
 });
 
-it("says in the demo where everything is, and how to try it", async () => {
-  const server = startServe(["--demo"], { cwd: createFolder() });
-  const origin = `http://127.0.0.1:${portOf(await server.nextLine())}`;
-  const lines = await Promise.all(Array.from({ length: 7 }, () => server.nextLine()));
-  expect(lines).toEqual([
-    expect.stringMatching(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/),
-    "",
-    `The reference is at ${origin}/docs`,
-    "",
-    "Try it:",
-    "",
-    expect.stringMatching(new RegExp(`^ {2}curl -H "Authorization: Bearer psk_\\w{36}" ${origin}/v1/inventory$`)),
-  ]);
-  expect((await fetch(`${origin}/docs`)).status).toBe(200);
-  await server.end("SIGTERM");
-});
-
-/** Starts the demo, and returns its key from the `curl` line that it prints. */
-async function startDemo(cwd: string, env: Record<string, string> = {}) {
-  const server = startServe(["--demo"], { cwd, env });
-  const url = `http://127.0.0.1:${portOf(await server.nextLine())}`;
-  let line = "";
-  while (!line.includes("curl")) {
-    line = (await server.nextLine()) ?? "curl";
-  }
-  const key = /^ {2}curl -H "Authorization: Bearer (psk_\w{36})" http:\S+\/v1\/inventory$/.exec(line)?.[1] ?? "none";
-  return { ...server, key, get: (path: string, bearer = key) => get(`${url}${path}`, bearer) };
-}
-
 function get(url: string, key: string): Promise<Response> {
   return fetch(url, { headers: { Authorization: `Bearer ${key}` } });
 }
 
-it("has pets, orders and a key in the demo, and a new key at each start", async () => {
+/** Starts the demo. Returns the lines that it prints, and the key in the last one. */
+async function startDemo(cwd: string) {
+  const server = startServe(["--demo"], { cwd });
+  const origin = `http://127.0.0.1:${portOf(await server.nextLine())}`;
+  const lines = await Promise.all(Array.from({ length: 7 }, () => server.nextLine()));
+  const key = /psk_\w{36}/.exec(lines.at(-1) ?? "")?.[0] ?? "none";
+  return { ...server, origin, lines, key, get: (path: string, bearer = key) => get(`${origin}${path}`, bearer) };
+}
+
+it("has pets, orders and a key in the demo, says where they are, and has a new key at each start", async () => {
   const cwd = createFolder();
   const first = await startDemo(cwd);
+  expect(first.lines).toEqual([
+    expect.stringMatching(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/),
+    "",
+    `The reference is at ${first.origin}/docs`,
+    "",
+    "Try it:",
+    "",
+    `  curl -H "Authorization: Bearer ${first.key}" ${first.origin}/v1/inventory`,
+  ]);
+  expect((await fetch(`${first.origin}/docs`)).status).toBe(200);
   expect(await (await first.get("/v1/inventory")).json()).toHaveLength(22);
   expect(await (await first.get("/v1/store/orders")).json()).toHaveLength(6);
   await first.end("SIGTERM");
@@ -169,36 +172,38 @@ it("has pets, orders and a key in the demo, and a new key at each start", async 
   await second.end("SIGTERM");
 });
 
-it("revokes no key in the demo but those of former demos", async () => {
-  const cwd = createFolder();
-  const args = ["keys", "create", "--plan", "pro", "--name", "demo", "--json"];
-  const own = JSON.parse((await petstore(args, { cwd })).stdout) as { key: string };
-  const server = await startDemo(cwd);
-  expect((await server.get("/v1/inventory", own.key)).status).toBe(200);
-});
+/** Prepares the demo as a server does, without one. */
+async function prepareDemoOf(db: string): Promise<void> {
+  await withStore(db, "create", prepareDemo);
+}
 
-it("applies the request timeout", async () => {
-  const flags = ["--request-timeout", "1s"];
-  const server = startServe(flags, { cwd: createFolder() });
-  const socket = connect(Number(portOf(await server.nextLine())), "127.0.0.1");
-  socket.write("GET /v1/inventory HTTP/1.1\r\n");
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
+it("revokes no key in the demo but those of former demos", async () => {
+  const db = join(createFolder(), "petstore.db");
+  const own = await mintKey(db, ["--plan", "pro", "--name", "demo"]);
+  await prepareDemoOf(db);
+  await prepareDemoOf(db);
+  const { stdout } = await petstoreHere(["keys", "list", "--all", "--json", "--db", db]);
+  expect(JSON.parse(stdout)).toMatchObject([
+    { id: own.id, revokedAt: null },
+    { id: expect.stringMatching(/^key_demo_/), revokedAt: expect.any(String) },
+    { id: expect.stringMatching(/^key_demo_/), revokedAt: null },
+  ]);
 });
 
 it("leaves a store that has pets as it is in the demo", async () => {
   const cwd = createFolder();
   const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}';
-  await petstore(["import", "-"], { cwd, input });
-  const server = await startDemo(cwd);
-  expect(await (await server.get("/v1/inventory")).json()).toEqual([{ petId: 7, quantity: 0, status: "sold" }]);
-  expect(await (await server.get("/v1/store/orders")).json()).toEqual([]);
+  await petstoreHere(["import", "-"], { cwd, input });
+  await prepareDemoOf(join(cwd, "data/petstore.db"));
+  expect((await petstoreHere(["export", "--format", "jsonl"], { cwd })).stdout).toBe(`${input}\n`);
+  expect((await petstoreHere(["export", "--format", "jsonl", "--orders"], { cwd })).stdout).toBe("");
 });
 
-it("is no demo with PETSTORE_DEMO=0", async () => {
+it("is no demo with PETSTORE_DEMO=0, and counts a signal that comes twice at once, as through npm, as one", async () => {
   const server = startServe([], { cwd: createFolder(), env: { PETSTORE_DEMO: "0" } });
   await server.nextLine();
   await server.nextLine();
-  const end = server.end("SIGTERM");
+  const end = server.end("SIGINT", "SIGINT");
   expect(await server.nextLine()).toBeUndefined();
   expect(await end).toBe(0);
 });
