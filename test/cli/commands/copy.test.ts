@@ -4,22 +4,22 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { isPostgresUrl } from "../../../src/domain/store.ts";
 import { fillStore, withStoreAt } from "../../storage/copy/filled-store.ts";
 import { createPet } from "../../storage/samples.ts";
-import { createFolder } from "../../support/folder.ts";
+import { createFolder, folderOf } from "../../support/folder.ts";
 import { mintKey } from "../../support/keys.ts";
 import { type CommandResult, petstore, startPetstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 import { owner } from "../../support/postgres/cluster.ts";
 import { clusterPort, createDatabase, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { DatabaseProxy } from "../../support/postgres/proxy.ts";
 
-async function createFile(fill: (file: string) => Promise<unknown> = fillFile): Promise<string> {
-  const file = join(createFolder(), "petstore.db");
-  await fill(file);
-  return file;
-}
+const createFilled = folderOf((folder) =>
+  withStoreAt(join(folder, "petstore.db"), (store) => fillStore(store, Date.now())),
+);
 
-function fillFile(file: string): Promise<void> {
-  return withStoreAt(file, (store) => fillStore(store, Date.now()));
+/** Creates a file with a store that has rows of every table. */
+async function createFile(): Promise<string> {
+  return join(await createFilled(), "petstore.db");
 }
 
 async function createUrl(): Promise<string> {
@@ -33,7 +33,7 @@ function toUrl(location: string): string {
 }
 
 function copy(from: string, to: string): Promise<CommandResult> {
-  return petstore(["copy", "--from", toUrl(from), "--to", toUrl(to)]);
+  return petstoreHere(["copy", "--from", toUrl(from), "--to", toUrl(to)]);
 }
 
 /** Expects one line on stderr, without any password. */
@@ -81,12 +81,12 @@ describe.skipIf(postgresPrograms === undefined)("petstore copy", () => {
     expect((await copy(url, back)).stdout).toBe(`copied ${masked} to sqlite:${back}: ${summary}\n`);
     for (const flags of [[], ["--orders"]]) {
       const [before, there, after] = await Promise.all(
-        [file, url, back].map((each) => petstore(["export", ...flags, "--database", toUrl(each)])),
+        [file, url, back].map((each) => petstoreHere(["export", ...flags, "--database", toUrl(each)])),
       );
       expect(there).toEqual(before);
       expect(after).toEqual(before);
     }
-    expect(await petstore(["check", "--db", back])).toMatchObject({ code: 0 });
+    expect(await petstoreHere(["check", "--db", back])).toMatchObject({ code: 0 });
   });
 
   it("keeps versions, cursors and idempotency keys valid", async () => {
@@ -126,7 +126,7 @@ describe("petstore copy", () => {
     const env = { PETSTORE_COPY_FROM: toUrl(from), PETSTORE_COPY_TO: toUrl(to), PETSTORE_DATABASE: "sqlite:c.db" };
     expect(await petstore(["copy"], { env })).toMatchObject({ code: 0, stderr: "" });
     const wrong = { ...env, PETSTORE_COPY_TO: "mysql://x:geheim@db/y" };
-    expectRefused(await petstore(["copy"], { env: wrong }), "from env 'PETSTORE_COPY_TO' is invalid", 2);
+    expectRefused(await petstoreHere(["copy"], { env: wrong }), "from env 'PETSTORE_COPY_TO' is invalid", 2);
   });
 });
 
@@ -138,7 +138,7 @@ describe("petstore copy refuses, in one line", () => {
     [["--from", "sqlite:a.db", "--to", "mysql://x:geheim@db/y"], "argument 'mysql://********@db/y' is invalid"],
     [["--from", "sqlite:a.db", "--to", "sqlite:b.db", "--db", "c.db"], "leave out --db and --database"],
   ])("%j", async (flags, message) => {
-    expectRefused(await petstore(["copy", ...flags], { cwd: createFolder() }), message, 2);
+    expectRefused(await petstoreHere(["copy", ...flags], { cwd: createFolder() }), message, 2);
   });
 
   it("a source that is missing, and makes nothing", async () => {
@@ -150,7 +150,8 @@ describe("petstore copy refuses, in one line", () => {
   it("a target that becomes full, and leaves nothing", async () => {
     const folder = createFolder();
     const pets = Array.from({ length: 20_000 }, (_, n) => createPet({ id: BigInt(n) }));
-    const from = await createFile((file) => withStoreAt(file, (store) => store.importAll({ pets }, 0)));
+    const from = join(createFolder(), "petstore.db");
+    await withStoreAt(from, (store) => store.importAll({ pets }, 0));
     const to = join(folder, "b.db");
     const by = ["sh", "-c", `ulimit -f 1000; exec "$0" "$@"`];
     const full = await petstore(["copy", "--from", toUrl(from), "--to", toUrl(to)], { by });
@@ -214,7 +215,7 @@ describe.skipIf(postgresPrograms === undefined)("a copy that ends half-way leave
     expect(await command.end(signal)).toBe(exit);
     expect(existsSync(to)).toBe(signal === "SIGKILL");
     await expect.poll(async () => (await copy(direct, to)).code, { timeout: 20_000 }).toBe(0);
-    expect((await petstore(["check", "--db", to])).code).toBe(0);
+    expect((await petstoreHere(["check", "--db", to])).code).toBe(0);
   });
 
   it("cut off from PostgreSQL, on either side", async () => {
