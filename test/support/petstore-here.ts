@@ -14,19 +14,21 @@ let last: Promise<unknown> = Promise.resolve();
 /**
  * Runs `petstore …` to its end as `petstore` does, but in this process: that takes a twentieth of the time. Meanwhile
  * this process has the command's folder, variables, input and outputs, so commands run one after the other.
+ *
+ * A backup runs in another process: it lowers the priority of its own for good, and that of all that is started there.
  */
 export function petstoreHere(args: readonly string[], here: Here = {}): Promise<CommandResult> {
+  if (args[0] === "backup") {
+    return petstore(args, here);
+  }
   const result = last.then(() => runHere(args, here));
   last = result.catch(() => {});
   return result;
 }
 
-/**
- * As `petstoreHere`, but in another process what changes its process for good: `serve` loads a lot and ends its process,
- * and `backup` lowers the priority.
- */
+/** As `petstoreHere`, but a server runs in another process: it loads a lot, and ends its process. */
 export function petstoreHereOrThere(args: readonly string[], here: Here = {}): Promise<CommandResult> {
-  return /^(serve|backup)$/.test(args[0] ?? "") ? petstore(args, here) : petstoreHere(args, here);
+  return args[0] === "serve" ? petstore(args, here) : petstoreHere(args, here);
 }
 
 /** As `petstoreHere`, but throws when the command fails. Returns its stdout. */
