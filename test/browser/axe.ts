@@ -9,10 +9,14 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** The accessibility faults that axe finds in a page, or in a part of it, one per line. */
-export async function axeFaults(page: Page, selector = "html"): Promise<string[]> {
+/** The rules about colours. */
+export const colourRules = ["color-contrast", "link-in-text-block"];
+
+/** The accessibility faults that axe finds in a page, or in a part of it, one per line. By default by all its rules. */
+export async function axeFaults(page: Page, selector = "html", rules?: readonly string[]): Promise<string[]> {
+  const options = JSON.stringify({ resultTypes: ["violations"], ...(rules !== undefined && { runOnly: rules }) });
   await page.evaluate(source);
-  const { violations } = (await page.evaluate(`axe.run("${selector}", { resultTypes: ["violations"] })`)) as {
+  const { violations } = (await page.evaluate(`axe.run("${selector}", ${options})`)) as {
     violations: readonly AxeViolation[];
   };
   return violations.flatMap(({ id, nodes }) =>
