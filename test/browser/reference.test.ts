@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it } from "vitest";
+import { afterEach, beforeAll, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
 import { breakAnswers, mendAnswers, notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
@@ -26,6 +26,8 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     page = visited.page;
     key = (await stage.server.store.mintKey()).key;
   });
+
+  afterEach(() => page?.evaluate("for (const form of document.forms) form.reset()"));
 
   it("marks unstable operations, and the sunset of deprecated ones", async () => {
     const badges = (operationId: string) => operation(page, operationId).locator("h3 .badge").allTextContents();
@@ -80,7 +82,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     expect(new URL(request.url()).search).toBe("?status=pending&status=sold");
     expect(request.headers()["if-none-match"]).toBe('"other"');
     expect(await shownBody(page, "listInventory")).not.toContain('"available"');
-    await page.reload();
   });
 
   it("loads and answers without an error, and without a request to another host", () => {
@@ -103,8 +104,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   ])(
     "shows the error of %s beside it, and moves the focus there",
     async (_title, operationId, field, value, message) => {
-      const { page } = await visit(stage.reader, stage.docs);
-      await useKey(page, key);
       const panel = operation(page, operationId);
       const control = panel.getByLabel(field);
       await control.fill(value);
@@ -121,13 +120,15 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   );
 
   it("leaves the reader who types elsewhere alone when an answer comes", async () => {
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     const { promise: typing, resolve: answer } = Promise.withResolvers<void>();
-    await page.route("**/v1/inventory/seven", async (route) => {
-      await typing;
-      await route.continue();
-    });
+    await page.route(
+      "**/v1/inventory/seven",
+      async (route) => {
+        await typing;
+        await route.continue();
+      },
+      { times: 1 },
+    );
     const panel = operation(page, "updateInventory");
     await panel.getByLabel("petId").fill("seven");
     await sendButton(page, "updateInventory").click();
@@ -141,13 +142,15 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   });
 
   it("leads a reader who has clicked on text meanwhile to the field at fault", async () => {
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     const { promise: clicking, resolve: answer } = Promise.withResolvers<void>();
-    await page.route("**/v1/inventory/seven", async (route) => {
-      await clicking;
-      await route.continue();
-    });
+    await page.route(
+      "**/v1/inventory/seven",
+      async (route) => {
+        await clicking;
+        await route.continue();
+      },
+      { times: 1 },
+    );
     const panel = operation(page, "updateInventory");
     await panel.getByLabel("petId").fill("seven");
     await sendButton(page, "updateInventory").click();
@@ -159,8 +162,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   });
 
   it.each(["Control+Enter", "Meta+Enter"])("sends the body that the reader edits with %s", async (keys) => {
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     const answer = page.waitForResponse("**/v1/inventory/*");
     await operation(page, "updateInventory").locator("textarea").press(keys);
     expect((await answer).status()).toBe(200);
@@ -189,8 +190,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   });
 
   it("says where an unanswered request went, and what to check", async () => {
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     await page.route("**/v1/inventory", (route) => route.abort(), { times: 1 });
     await sendButton(page, "listInventory").click();
     await operation(page, "listInventory").locator(".notice").waitFor();
@@ -200,8 +199,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   });
 
   it("says so when a header cannot be sent", async () => {
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     await operation(page, "updateInventory").getByLabel("If-Match").fill("\u201c17\u201d");
     await sendButton(page, "updateInventory").click();
     await expect.poll(() => notice(page, "updateInventory")).toContain("Nothing was sent: a header has a character");
@@ -224,8 +221,6 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
       (_, i) => `{"petId":${beyondDouble + BigInt(i)},"quantity":1,"status":"sold"}`,
     );
     const body = `[${items.join(",")}]`;
-    const { page } = await visit(stage.reader, stage.docs);
-    await useKey(page, key);
     await page.route("**/v1/inventory", (route) => route.fulfill({ contentType: "application/json", body }), {
       times: 1,
     });
