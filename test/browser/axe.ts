@@ -23,3 +23,11 @@ export async function axeFaults(page: Page, selector = "html", rules?: readonly 
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
 }
+
+/** The same of an operation. Removes the others from the page, and the guides' code: axe reads those, too, and takes seconds. */
+export async function axeFaultsOf(page: Page, id: string): Promise<string[]> {
+  await page.evaluate(
+    `document.querySelectorAll(".operation:not(#${id}), .guide .code, .cards").forEach((part) => part.remove())`,
+  );
+  return axeFaults(page, `#${id}`);
+}

@@ -5,7 +5,7 @@ import { beyondDouble, importFixture, pets } from "../support/fixture.ts";
 import { readMetrics } from "../support/metrics.ts";
 import { serve, startServer, TestStore } from "../support/server.ts";
 import { sendStreamed } from "../support/streamed.ts";
-import { axeFaults } from "./axe.ts";
+import { axeFaultsOf } from "./axe.ts";
 import { BreakableProxy } from "./breakable-proxy.ts";
 import { notice, operation, sendButton, useKey } from "./reference-page.ts";
 import { createStage, describeInBrowser } from "./stage.ts";
@@ -211,14 +211,8 @@ describeInBrowser("the live feed in the reference", { timeout: 60_000 }, () => {
     expect(await panel(page).locator("[aria-live], [role=alert], [role=log]").count()).toBe(0);
   });
 
-  it.each(["light", "dark"] as const)("is accessible at every width, in %s colours", async (colorScheme) => {
-    const { page } = await visit(await stage.createReader({ colorScheme }), stage.docs);
-    await useKey(page, writer);
-    await operation(page, watchId)
-      .getByLabel("after", { exact: true })
-      .fill(await headCursor());
-    await button(page).click();
-    await expect.poll(() => status(page)).toBe("Watching");
+  it("is accessible at every width, in light and in dark colours", async () => {
+    const page = await watchFromNow();
     for (let quantity = 1; quantity <= 12; quantity += 1) {
       await set(quantity);
     }
@@ -231,28 +225,38 @@ describeInBrowser("the live feed in the reference", { timeout: 60_000 }, () => {
     for (const width of [320, 768, 1920, 390, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       expect([width, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([width, width]);
-      // The layouts of a phone and of a desktop. Each look of axe takes seconds.
-      if (width === 390 || width === 1440) {
-        expect([width, await axeFaults(page, "#watch-stock-changes")]).toEqual([width, []]);
+    }
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expect.poll(() => page.evaluate("document.documentElement.dataset.scheme")).toBe(colorScheme);
+      // The layouts of a phone and of a desktop.
+      for (const width of [390, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect([colorScheme, width, await axeFaultsOf(page, "watch-stock-changes")]).toEqual([colorScheme, width, []]);
       }
     }
   });
 
-  it.each<[problem: string, fill: readonly [label: string, value: string], shown: RegExp]>([
-    ["what is no cursor", ["after", "garbage"], /cursor/i],
-    ["what is no pet", ["petId", "seven"], /64-bit integer/],
-  ])("shows the error of %s beside it", async (_problem, [label, value], shown) => {
+  it("shows an error beside the field at fault: of what is no cursor, and of what is no pet", async () => {
     const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, writer);
-    const control = operation(page, watchId).getByLabel(label, { exact: true });
-    await control.fill(value);
-    await button(page).click();
-    const fault = operation(page, watchId).locator(".fault");
-    await fault.waitFor();
-    expect(await fault.textContent()).toMatch(shown);
-    expect(await control.evaluate((element) => element.matches(":focus"))).toBe(true);
-    expect(await status(page)).toBe("400 Bad Request");
-    expect(await button(page).textContent()).toBe("Watch");
+    for (const [label, value, shown] of [
+      ["after", "garbage", /cursor/i],
+      ["petId", "seven", /64-bit integer/],
+    ] as const) {
+      const control = operation(page, watchId).getByLabel(label, { exact: true });
+      await control.fill(value);
+      const answered = page.waitForResponse("**/changes:watch?*");
+      await button(page).click();
+      expect((await answered).status()).toBe(400);
+      await expect.poll(() => control.evaluate((element) => element.matches(":focus"))).toBe(true);
+      const fault = operation(page, watchId).locator(".fault");
+      expect(await fault.textContent()).toMatch(shown);
+      expect(await fault.getAttribute("id")).toBe(await control.getAttribute("aria-describedby"));
+      expect(await status(page)).toBe("400 Bad Request");
+      expect(await button(page).textContent()).toBe("Watch");
+      await control.fill("");
+    }
   });
 
   it("shows why it is refused: too many streams, a key without the scope, an unknown pet", async () => {
@@ -286,7 +290,7 @@ describeInBrowser("the live feed in the reference", { timeout: 60_000 }, () => {
     await expect.poll(() => status(page), { timeout: 5_000 }).toBe("Ended");
     expect(await state(page)).toMatch(/^The service ended it at /);
     expect(await notice(page, watchId)).toMatch(/^API_KEY_REVOKED.*This key has been revoked/s);
-    expect(await axeFaults(page, "#watch-stock-changes")).toEqual([]);
+    expect(await axeFaultsOf(page, "watch-stock-changes")).toEqual([]);
   });
 });
 
