@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/catalog.ts";
 import { maskCredentials } from "../domain/masking.ts";
 import {
@@ -56,14 +55,9 @@ async function openStore(location: string, ifMissing: IfMissing): Promise<Store>
     const { openPostgresStore } = await import("../storage/postgres/store.ts");
     return openPostgresStore(location, { ifMissing, created });
   }
-  const isMissing = !existsSync(location);
-  const store = await showMigration(location, async (migrating) =>
-    openSqliteStore(location, { writesDirectly: true, ifMissing, migrating }),
+  return showMigration(location, async (migrating) =>
+    openSqliteStore(location, { writesDirectly: true, ifMissing, created, migrating }),
   );
-  if (isMissing) {
-    created();
-  }
-  return store;
 }
 
 /**

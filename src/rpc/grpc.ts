@@ -123,8 +123,14 @@ function openEnveloped(
   };
 }
 
-/** The refusal of a content type whose codec is unknown. */
-export function unknownCodec(): ProtocolError {
+/** Throws if a content type of gRPC or gRPC-Web names a codec that is unknown. */
+export function assertKnownCodec(contentType: string): void {
+  if (!["proto", "json"].includes(codecName(contentType))) {
+    throw unknownCodec();
+  }
+}
+
+function unknownCodec(): ProtocolError {
   return new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
 }
 
@@ -151,8 +157,12 @@ function isMethodNotAllowed(error: ConnectError): boolean {
  * name.
  */
 function codecOf(contentType: string, json: Codec): Codec | undefined {
-  const name = /^[^+;]*\+([^\s;]*)/.exec(contentType)?.[1]?.toLowerCase() ?? "proto";
+  const name = codecName(contentType);
   return name === "proto" ? binaryCodec : name === "json" ? json : undefined;
+}
+
+function codecName(contentType: string): string {
+  return /^[^+;]*\+([^\s;]*)/.exec(contentType)?.[1]?.toLowerCase() ?? "proto";
 }
 
 /** Sets the status of a call. Connect's function encodes commas, too, which many clients do not decode. */

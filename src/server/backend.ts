@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import type { RateLimiter } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
@@ -86,12 +85,14 @@ function openStoreFile(
   { observability, logger }: Telemetry,
   migrating?: ReportProgress,
 ): OpenedStore {
-  // The lock makes the file.
-  const isNewStore = !existsSync(config.db);
   const lock = acquireServerLock(config.db);
   life.resources.defer(() => lock.release());
+  let isNewStore = false;
   const store = openSqliteStore(config.db, {
     lock,
+    created() {
+      isNewStore = true;
+    },
     datesWrites: true,
     migrating(done, total) {
       migrating?.(done, total);

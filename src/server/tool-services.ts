@@ -24,8 +24,9 @@ import type { ToError } from "../rpc/call.ts";
 import { compressions } from "../rpc/compression.ts";
 import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
-import { unknownCodec } from "../rpc/grpc.ts";
+import { assertKnownCodec } from "../rpc/grpc.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
+import type { RpcRequest } from "../rpc/rpc-protocol.ts";
 import { abortable } from "../scheduling/timing.ts";
 import { reflectionService } from "../services/grpc-tools.ts";
 
@@ -65,24 +66,24 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
     serves: (path) => handlers.has(path),
     async answer(exchange) {
       const { record, signal } = exchange;
-      const handler = handlers.get(exchange.path) as UniversalHandler;
       const contentType = exchange.header("content-type") ?? "";
       const { name: protocol } = protocolOf(contentType);
       record.protocol = protocol;
       record.method = exchange.path.slice(1);
       record.isStream = true;
       const call = protocol === "connect" ? undefined : calls.recognize(exchange);
-      const isCodecKnown = call === undefined || handler.supportedContentType(contentType);
-      const fault = exchange.fault ?? (isCodecKnown ? undefined : unknownCodec());
-      if (fault !== undefined) {
+      try {
+        assertTaken(exchange, call);
+      } catch (reason) {
         if (call === undefined) {
-          throw fault;
+          throw reason;
         }
-        return await calls.refuse(call, fault);
+        return await calls.refuse(call, reason);
       }
       const { refusal, leave } = openStreams.enter(exchange.clientAddress);
       // The body of an answer is not read to its end if the client has gone away.
       signal.addEventListener("abort", leave);
+      const handler = handlers.get(exchange.path) as UniversalHandler;
       const answering = answerByConnect(handler, exchange, refusal);
       const {
         body,
@@ -104,6 +105,19 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       return { header, body: callAtEnd(body, leave), ...rest };
     },
   };
+}
+
+/** Throws the fault of the head, if there is one, and for another method than POST, or an unknown codec of gRPC. */
+function assertTaken({ fault, method }: Exchange, call: RpcRequest | undefined): void {
+  if (fault !== undefined) {
+    throw fault;
+  }
+  if (method !== "POST") {
+    throw new ProtocolError("method_not_allowed", "This RPC is called with POST.", { allow: "POST" });
+  }
+  if (call !== undefined) {
+    assertKnownCodec(call.contentType ?? "");
+  }
 }
 
 async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
@@ -229,6 +243,8 @@ async function answerByConnect(
     record.protocol === "connect"
       ? ["connect-content-encoding", "connect-accept-encoding"]
       : ["grpc-encoding", "grpc-accept-encoding"];
+  // Connect refuses a content type with parameters.
+  requestHeader.set("content-type", requestHeader.get("content-type")?.replace(/;.*/s, "").trimEnd() ?? "");
   const encoding = requestHeader.get(encodingHeader) || "identity";
   // Connect takes an empty name for that of an unknown compression.
   requestHeader.set(encodingHeader, encoding);
@@ -315,7 +331,6 @@ function note(reason: unknown, record: CallRecord | undefined): void {
 /** The codes of requests that Connect's handlers refuse before any interceptor runs. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   404: "ROUTE_NOT_FOUND",
-  405: "METHOD_NOT_ALLOWED",
   415: "MEDIA_TYPE_UNSUPPORTED",
   505: "INVALID_REQUEST",
 };

@@ -270,6 +270,19 @@ describe("what health and reflection cannot decode", () => {
     }
   });
 
+  it.each([watch, reflection])("is 405 for other methods, also where the codec is unknown: %s", async (path) => {
+    const answer = await tested.http2.send({ method: "GET", path, headers: { "content-type": "application/grpc+x" } });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
+  });
+
+  it.each(["application/grpc; x=1", "application/grpc+proto;charset=utf-8"])("takes parameters: %s", async (type) => {
+    const headers = { "content-type": type, te: "trailers" };
+    const body = envelope(Buffer.of(0x3a, 0x00));
+    const answer = await tested.http2.send({ method: "POST", path: reflection, headers, body });
+    expect(readGrpcOutcome(answer).failure).toBeUndefined();
+    expect(answer.bytes.length).toBeGreaterThan(5);
+  });
+
   it.each([
     ["application/grpc", readGrpcOutcome],
     ["application/grpc-web", readGrpcWebOutcome],

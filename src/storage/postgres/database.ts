@@ -55,7 +55,7 @@ export async function commitOrDoubt(
   try {
     await connection.commit();
   } catch (error) {
-    if (await connection.isAlive()) {
+    if (await connection.within(performance.now() + reachTimeoutMs, () => connection.isAlive())) {
       throw error;
     }
     const doubt = `the connection was lost at the very end, and the ${work} is there as a whole or not at all`;

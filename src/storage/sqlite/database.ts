@@ -13,6 +13,8 @@ export interface DatabaseOptions extends ConnectionOptions {
    * it.
    */
   readonly lock?: ServerLock | undefined;
+  /** Called once a new store has been made. */
+  readonly created?: (() => void) | undefined;
   /** Hears how many rows of an older store's tables have been migrated. */
   readonly migrating?: ReportProgress | undefined;
 }
@@ -26,11 +28,15 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
     const path = resolveStore(file, options.ifMissing ?? "create");
     const connection = new Connection(path, options);
     try {
-      if (assertUsable(connection, file) === "empty" && options.ifMissing === "refuse") {
+      const state = assertUsable(connection, file);
+      if (state === "empty" && options.ifMissing === "refuse") {
         throw new StoreFileError(`${file}: empty, and no store yet`);
       }
       connection.pragma("journal_mode = WAL");
       migrateUnserved(connection, file, options);
+      if (state === "empty") {
+        options.created?.();
+      }
     } finally {
       connection.close();
     }

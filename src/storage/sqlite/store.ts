@@ -236,7 +236,7 @@ export class SqliteStore implements Store {
   }
 
   async importAll(imports: Imports, nowMs?: number): Promise<ImportResult> {
-    // A server imports nothing. Without this module it starts sooner.
+    // Of servers, only that of a demo imports. Without this module it starts sooner.
     const { importAll } = await import("./import.ts");
     const connection = openDatabase(this.#path, this.#options);
     try {

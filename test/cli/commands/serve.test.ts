@@ -28,6 +28,8 @@ function portOf(line: string | undefined): string {
 
 it("says where it listens, ends with 0 on SIGTERM, and logs both, and that it has made the store", async () => {
   const cwd = createFolder();
+  // An empty file is no store yet.
+  writeFileSync(join(cwd, "stock.db"), "");
   for (const made of [[{ level: 30, msg: "the store is new: there was none at this place", db: "stock.db" }], []]) {
     const server = startServe(["--log-level", "info", "--db", "stock.db"], { cwd });
     const line = await server.nextLine();
