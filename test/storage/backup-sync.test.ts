@@ -223,3 +223,25 @@ it("leaves nothing of a copy that fails, not even its journal", async () => {
   await expect(backUp(connection, join(folder, "copy.db"))).rejects.toThrow("the disk is full");
   expect(readdirSync(folder)).toEqual([]);
 });
+
+it("leaves the former store its one name when the system does not let the restored one take it", async () => {
+  const folder = createFolder();
+  const [copy, file] = [join(folder, "copy.db"), join(folder, "petstore.db")];
+  const store = openSqliteStore(file);
+  await store.maintenance.backup(copy);
+  await store.close();
+  const { renameSync } = fs;
+  onTestFinished(() => replaceInFs({ renameSync }));
+  replaceInFs({
+    renameSync() {
+      throw Object.assign(new Error("EIO: rename"), { code: "EIO" });
+    },
+  });
+  await expect(restoreDatabase(copy, file)).rejects.toThrow("EIO: rename");
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "copy.db",
+    "petstore.db",
+    "petstore.db.lock",
+    "petstore.db.start.lock",
+  ]);
+});

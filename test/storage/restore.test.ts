@@ -146,6 +146,12 @@ describe("a restore", () => {
     expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 3n]);
   });
 
+  it("is not hindered by the second name of the store that one which was cut short has left", async () => {
+    linkSync(file, `${file}.before-restore`);
+    await restoreDatabase(backup, file);
+    expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 2n]);
+  });
+
   it("keeps the log that one which was cut short has left, when that is its last name", async () => {
     writeFileSync(file, "damaged ".repeat(1_000));
     writeFileSync(`${file}.before-restore-wal`, "log");

@@ -226,6 +226,7 @@ export async function restoreDatabase(
   const keptAs = wasThere ? keptFileOf(path) : undefined;
   if (keptAs !== undefined) {
     assertKeepable(path, keptAs);
+    undo.defer(() => removeSecondName(path, keptAs));
   }
 
   const draft = draftOf(path, "restore");
@@ -245,6 +246,7 @@ const linkRefusals: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP
  * long.
  */
 function assertKeepable(path: string, keptAs: string): void {
+  removeSecondName(path, keptAs);
   if (isTaken(keptAs)) {
     throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
   }
@@ -260,6 +262,13 @@ function assertKeepable(path: string, keptAs: string): void {
     );
   }
   rmSync(keptAs);
+}
+
+/** A restore that is cut short before the store is replaced leaves the store with a second name. */
+function removeSecondName(path: string, keptAs: string): void {
+  if (isSameFile(path, keptAs)) {
+    rmSync(keptAs);
+  }
 }
 
 /** Copies a backup, and checks the copy. */
