@@ -1,4 +1,4 @@
-import { linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -254,6 +254,21 @@ describe("an import", () => {
     const imports = { pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] };
     await expect(store.importAll(imports, 0)).rejects.toThrow("no orders today");
     expect(await store.listInventory(everything)).toEqual([]);
+    await store.close();
+  });
+
+  it("fails where its file is moved meanwhile, and changes nothing there", async () => {
+    const [file, moved] = [join(folder, "petstore.db"), join(folder, "moved.db")];
+    const store = openSqliteStore(file);
+    async function* moveFile() {
+      yield createPet({ id: 1n });
+      renameSync(file, moved);
+    }
+    await expect(store.importAll({ pets: moveFile() }, 0)).rejects.toThrow("is not the file that was opened");
+    renameSync(moved, file);
+    expect(await store.listInventory(everything)).toEqual([]);
+    await store.importAll({ pets: [createPet({ id: 2n })] }, 0);
+    expect(await store.listInventory(everything)).toMatchObject([{ petId: 2n }]);
     await store.close();
   });
 

@@ -25,13 +25,25 @@ import { assertUsable, openDatabase } from "./database.ts";
 import { headOf } from "./history-bounds.ts";
 import { migrate } from "./migrations.ts";
 import { applyAll, changesPerMark, markApplied } from "./stock.ts";
-import { resolveStore, toStoreFileError } from "./store-file.ts";
+import { type FileIdentity, resolveStore, toStoreFileError } from "./store-file.ts";
+
+interface ImportOptions {
+  /** The file of the connection, from before that was opened. */
+  readonly file: FileIdentity;
+  /** When the import happens; when it is written, by default. */
+  readonly nowMs?: number | undefined;
+}
 
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input: the
- * records are staged in temporary tables, which are no part of the store, and only the merge locks the store.
+ * records are staged in temporary tables, which are no part of the store, and only the merge locks the store. Throws
+ * `StoreFileError` where the file was moved meanwhile.
  */
-export async function importAll(connection: Connection, imports: Imports, nowMs?: number): Promise<ImportResult> {
+export async function importAll(
+  connection: Connection,
+  imports: Imports,
+  { file, nowMs }: ImportOptions,
+): Promise<ImportResult> {
   await stage(connection, imports);
   return connection.atomically(() => {
     const result = describe(connection);
@@ -41,6 +53,7 @@ export async function importAll(connection: Connection, imports: Imports, nowMs?
     if (hasChanges(result)) {
       countChange(connection, "stock");
     }
+    file.assertUnmoved();
     return result;
   });
 }

@@ -203,9 +203,7 @@ export class FileIdentity {
   assertUnmoved(): void {
     try {
       if (identityOf(this.#path) !== this.#opened) {
-        throw new StoreFileError(
-          `${this.#path} is not the file that was opened: put that back, or start the server again`,
-        );
+        throw new StoreFileError(`${this.#path} is not the file that was opened: put that back, or start again`);
       }
     } catch (error) {
       throw toStoreFileError(error, this.#path);

@@ -55,6 +55,7 @@ import {
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { findStock } from "./stock.ts";
 import { stockCacheOf } from "./stock-cache.ts";
+import { FileIdentity } from "./store-file.ts";
 import { getWebhook, listAttempts, listReadableWebhooks, listWebhooks } from "./webhooks.ts";
 import { columnsOfCommands, outcomesOfColumns } from "./writer/batch-columns.ts";
 import { DirectWriter } from "./writer/direct-writer.ts";
@@ -238,9 +239,10 @@ export class SqliteStore implements Store {
   async importAll(imports: Imports, nowMs?: number): Promise<ImportResult> {
     // Of servers, only that of a demo imports. Without this module it starts sooner.
     const { importAll } = await import("./import.ts");
+    const file = new FileIdentity(this.#path);
     const connection = openDatabase(this.#path, this.#options);
     try {
-      return await importAll(connection, imports, nowMs);
+      return await importAll(connection, imports, { file, nowMs });
     } catch (error) {
       throw fromDriverError(error);
     } finally {
