@@ -1,4 +1,4 @@
-import { realpathSync, rmSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   type ColumnType,
@@ -26,6 +26,7 @@ import { changesPerMark, markApplied } from "./stock.ts";
 import {
   createIfMissing,
   identityOf,
+  removeIfEmpty,
   resolveStore,
   StoreFileError,
   syncFolder,
@@ -117,7 +118,6 @@ export class SqliteTarget implements CopyTarget {
   readonly identity: string | undefined;
   readonly #held = new DisposableStack();
   #connection: Connection | undefined;
-  #isCommitted = false;
 
   constructor(file: string) {
     this.shown = file;
@@ -130,22 +130,25 @@ export class SqliteTarget implements CopyTarget {
       const isOwn = createIfMissing(file);
       const lock = lockTarget(file, isOwn);
       const path = realpathSync(file);
+      let isAlone = false;
       this.#held.defer(() => {
-        if (isOwn && !this.#isCommitted) {
-          rmSync(path, { force: true });
+        // It is empty unless the copy was committed, or a command has made a store there.
+        if (isOwn && isAlone) {
+          removeIfEmpty(path);
         }
         lock.release();
       });
       const connection = openDatabase(path);
       this.#held.defer(() => connection.close());
-      const state = assertUsable(connection, file);
+      assertUsable(connection, file);
       assertEmpty(connection, file);
       beginAlone(connection);
-      if (state === "empty" || hasOlderSchema(connection)) {
-        migrate(connection);
-      }
+      isAlone = true;
       // Again: a command may have written in between.
       assertEmpty(connection, file);
+      if (assertUsable(connection, file) === "empty" || hasOlderSchema(connection)) {
+        migrate(connection);
+      }
       this.#connection = connection;
     } catch (error) {
       throw toStoreFileError(toCopyError(error, file), file);
@@ -185,7 +188,6 @@ export class SqliteTarget implements CopyTarget {
 
   async commit(): Promise<void> {
     this.#run((connection) => connection.run("COMMIT"));
-    this.#isCommitted = true;
     syncFolder(dirname(realpathSync(this.shown)));
   }
 
@@ -220,8 +222,8 @@ function lockTarget(file: string, isOwn: boolean): ServerLock {
   } catch (error) {
     const { cause } = error as Error;
     const mayBeUsed = cause instanceof StoreHeldError || isBusy(cause);
-    if (isOwn && !mayBeUsed && statSync(file, { throwIfNoEntry: false })?.size === 0) {
-      rmSync(file);
+    if (isOwn && !mayBeUsed) {
+      removeIfEmpty(file);
     }
     throw error;
   }

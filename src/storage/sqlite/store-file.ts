@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  rmSync,
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -130,6 +131,13 @@ function openNew(file: string): { readonly fd: number; readonly isOwn: boolean }
       throw error;
     }
     return { fd: openSync(file, "a", 0o600), isOwn: false };
+  }
+}
+
+/** Removes a file that this process has made, unless another one has written to it. Throws the file system's errors. */
+export function removeIfEmpty(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0) {
+    rmSync(file, { force: true });
   }
 }
 

@@ -2,10 +2,12 @@ import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "no
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { describeError } from "../../../src/cli/failure.ts";
 import { copyStore } from "../../../src/cli/store.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { Connection } from "../../../src/storage/sqlite/connection.ts";
+import { prepareDatabase } from "../../../src/storage/sqlite/database.ts";
 import { acquireServerLock } from "../../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../../support/folder.ts";
 import { mintKey } from "../../support/keys.ts";
@@ -113,6 +115,34 @@ describe("a copy from a file to a file is refused", () => {
     onTestFinished(() => lock.release());
     rmSync(to);
     await expectRefused(from, to, `${to}: process ${process.pid} serves it; end that server first`);
+    expect(existsSync(to)).toBe(true);
+  });
+
+  it.each<[does: string, use: (file: string) => Sqlite.Database, message: string]>([
+    [
+      "fills it",
+      (file) => {
+        prepareDatabase(file);
+        return new Sqlite(file).exec("INSERT INTO pets VALUES (1, 'Rex', 'dog', '[]', '[]')").close();
+      },
+      "the store already has pets",
+    ],
+    ["begins to use it", (file) => new Sqlite(file).exec("BEGIN IMMEDIATE"), "another process uses it"],
+  ])("whose target is missing, and a command %s before the copy is alone: the file stays", async (_, use, message) => {
+    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
+    const original: Connection["pragma"] = Reflect.get(Connection.prototype, "pragma");
+    const pragma = vi.spyOn(Connection.prototype, "pragma");
+    onTestFinished(() => pragma.mockRestore());
+    let command: Sqlite.Database | undefined;
+    pragma.mockImplementation(function (this: Connection, text) {
+      if (text === "journal_mode = DELETE") {
+        pragma.mockRestore();
+        command = use(to);
+      }
+      return Reflect.apply(original, this, [text]);
+    });
+    await expectRefused(from, to, message);
+    command?.close();
     expect(existsSync(to)).toBe(true);
   });
 
