@@ -18,6 +18,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
+import { prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { restoreDatabase } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
@@ -227,6 +228,31 @@ describe("a restore is refused, and changes nothing,", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
     expect(existsSync(`${file}.before-restore`)).toBe(false);
     other.close();
+  });
+
+  it.each([
+    ["sound", "", "another process uses it"],
+    ["not sound", "DROP INDEX stock_by_status", "the index stock_by_status is missing"],
+  ])("when a command makes the missing store meanwhile, and the backup is %s", async (_name, damage, message) => {
+    new Sqlite(backup).exec(damage).close();
+    const fresh = join(folder, "fresh.db");
+    const restored = restoreDatabase(backup, fresh, () => {
+      prepareDatabase(fresh);
+      new Sqlite(fresh).exec("INSERT OR IGNORE INTO pets VALUES (7, 'Rex', 'dog', '[]', '[]')").close();
+    });
+    await expect(restored).rejects.toThrow(message);
+    expect(new Sqlite(fresh).prepare("SELECT id FROM pets").all()).toEqual([{ id: 7 }]);
+  });
+
+  it("when a command begins to make the missing store", async () => {
+    const fresh = join(folder, "fresh.db");
+    let command: Sqlite.Database | undefined;
+    const restored = restoreDatabase(backup, fresh, () => {
+      command ??= new Sqlite(fresh).exec("BEGIN IMMEDIATE");
+    });
+    await expect(restored).rejects.toThrow("another process uses it");
+    command?.exec("CREATE TABLE pets (id); COMMIT").close();
+    expect(statSync(fresh).size).toBeGreaterThan(0);
   });
 
   it("when a store is kept from before", async () => {

@@ -88,15 +88,19 @@ function isMissing(file: string): boolean {
 }
 
 /**
- * Creates a missing database file, as `resolveDatabase` does. Returns whether this process has made it. Throws the file
- * system's errors, and `StoreFileError`.
+ * Creates a missing database file, as `resolveDatabase` does. Returns whether this process has made it. Throws
+ * `StoreFileError`.
  */
 export function createIfMissing(file: string): boolean {
-  if (!isMissing(file)) {
-    return false;
+  try {
+    if (!isMissing(file)) {
+      return false;
+    }
+    makeFolderOf(file);
+    return createFile(file);
+  } catch (error) {
+    throw toStoreFileError(error, file);
   }
-  makeFolderOf(file);
-  return createFile(file);
 }
 
 /**

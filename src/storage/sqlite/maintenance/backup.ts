@@ -18,6 +18,7 @@ import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { acquireServerLock } from "../server-lock.ts";
 import {
   belongsToStore,
+  createIfMissing,
   isSameFile,
   isTaken,
   keptFileOf,
@@ -214,17 +215,15 @@ export async function restoreDatabase(
     throw new StoreFileError(`${backup}: this is the store itself`);
   }
   openForReading(backup).close();
-  const wasThere = existsSync(file);
+  const isOwn = createIfMissing(file);
   using undo = new DisposableStack();
   const lock = acquireServerLock(file);
   const path = realpathSync(file);
-  if (!wasThere) {
-    // The lock has created an empty file.
-    undo.defer(() => rmSync(path, { force: true }));
-  }
   undo.defer(() => lock.release());
-  const keptAs = wasThere ? keptFileOf(path) : undefined;
-  if (keptAs !== undefined) {
+  const keptAs = isOwn ? undefined : keptFileOf(path);
+  if (keptAs === undefined) {
+    undo.defer(() => removeEmpty(path));
+  } else {
     assertKeepable(path, keptAs);
     undo.defer(() => removeSecondName(path, keptAs));
   }
@@ -291,7 +290,7 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
 
 /** Replaces a store with the draft of another one, in one step. */
 function replace(path: string, draft: string, keptAs: string | undefined): void {
-  const held = keptAs === undefined ? undefined : keep(path, keptAs);
+  const held = keptAs === undefined ? holdEmpty(path) : keep(path, keptAs);
   try {
     takeOwner(draft, path);
     if (keptAs !== undefined) {
@@ -303,6 +302,39 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
   } finally {
     held?.close();
   }
+}
+
+/**
+ * Locks the empty file that stands for a store which was missing. Throws `StoreFileError` where another process has made
+ * a store there meanwhile, or is making one.
+ */
+function holdEmpty(path: string): Connection {
+  const connection = new Connection(path, { busyTimeoutMs });
+  try {
+    connection.run("BEGIN EXCLUSIVE");
+    if (statSync(path).size > 0) {
+      throw inUse(path);
+    }
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw isBusy(error) ? inUse(path) : error;
+  }
+}
+
+/** Removes such a file, unless another process has made a store there meanwhile, or is making one. */
+function removeEmpty(path: string): void {
+  try {
+    const held = holdEmpty(path);
+    rmSync(path);
+    held.close();
+  } catch {
+    // It stays. An empty file can become a store.
+  }
+}
+
+function inUse(path: string): StoreFileError {
+  return new StoreFileError(`${path}: another process uses it; try again when that has ended`);
 }
 
 /**
@@ -327,7 +359,7 @@ function keep(path: string, keptAs: string): Connection | undefined {
     connection.close();
     if (isBusy(error)) {
       removeLogs(keptAs);
-      throw new StoreFileError(`${path}: another process uses it; try again when that has ended`);
+      throw inUse(path);
     }
     return undefined;
   }
