@@ -424,7 +424,7 @@ export interface StoreMaintenance {
    * cannot be written.
    */
   backup(file: string, report?: ReportProgress): Promise<void>;
-  /** Records a backup that was taken, in place of the one before. */
+  /** Records a backup that was taken, in place of an older one. */
   recordBackup(backup: BackupRecord): Promise<void>;
   /** Undefined when no backup was recorded. */
   lastBackup(): Promise<BackupRecord | undefined>;

@@ -17,7 +17,7 @@ export function describeMaintenance(open: OpenStore): void {
     );
 
     it(
-      "is the one that was noted last, for others too, and after a restart",
+      "is the last one, for others too, and after a restart",
       withStore(open, async ({ store, openAnother, reopen }) => {
         const other = await openAnother();
         await maintenanceOf(store).recordBackup(first);
@@ -25,6 +25,24 @@ export function describeMaintenance(open: OpenStore): void {
         await maintenanceOf(other).recordBackup(second);
         expect(await maintenanceOf(store).lastBackup()).toEqual(second);
         expect(await maintenanceOf(await reopen()).lastBackup()).toEqual(second);
+      }),
+    );
+
+    it(
+      "is the one that was begun last, though another one ends after it",
+      withStore(open, async ({ store }) => {
+        await maintenanceOf(store).recordBackup(second);
+        await maintenanceOf(store).recordBackup(first);
+        expect(await maintenanceOf(store).lastBackup()).toEqual(second);
+      }),
+    );
+
+    it(
+      "is replaced by any that is taken once a clock which was ahead is right again",
+      withStore(open, async ({ store }) => {
+        await maintenanceOf(store).recordBackup({ takenAtMs: Date.now() + 3_600_000, bytes: 1 });
+        await maintenanceOf(store).recordBackup(first);
+        expect(await maintenanceOf(store).lastBackup()).toEqual(first);
       }),
     );
   });

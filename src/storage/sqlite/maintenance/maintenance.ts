@@ -71,8 +71,15 @@ export class SqliteMaintenance implements StoreMaintenance {
   recordBackup({ takenAtMs, bytes }: BackupRecord): Promise<void> {
     return this.#run(async (connection) => {
       connection.atomically(() => {
-        const sql = `INSERT OR REPLACE INTO last_backup (number, taken_at_ms, bytes) VALUES (1, ?, ?)`;
-        connection.run(sql, BigInt(takenAtMs), BigInt(bytes));
+        // One that began later may have ended before. A time to come is that of a wrong clock, and gives way.
+        connection.run(
+          `INSERT INTO last_backup (number, taken_at_ms, bytes) VALUES (1, ?, ?)
+           ON CONFLICT (number) DO UPDATE SET taken_at_ms = excluded.taken_at_ms, bytes = excluded.bytes
+           WHERE taken_at_ms <= excluded.taken_at_ms OR taken_at_ms > ?`,
+          BigInt(takenAtMs),
+          BigInt(bytes),
+          BigInt(Date.now()),
+        );
         // Without this count, servers would take the commit for one of another program, and drop their caches.
         countChange(connection, "others");
       });
