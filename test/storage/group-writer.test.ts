@@ -145,6 +145,8 @@ it("tells another program's change from its own, which the same group may make b
     args: [columnsOfCommands([adjust(1n, -1n), adjust(2n, -1n)]), false, createContext()],
   };
   expect([tokensAfter(queued), tokensAfter([]), tokensAfter([], [adjustments])]).toEqual([before, before, before]);
+  await other.importAll({ pets: [] }, 0);
+  expect(tokensAfter([])).toEqual(before);
   await other.importAll({ pets: [createPet({ id: 4n })] }, 0);
   const { uncounted } = (before as { value: ChangeTokens }).value;
   expect(tokensAfter([])).toMatchObject({ value: { uncounted } });
