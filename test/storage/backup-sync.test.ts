@@ -10,9 +10,11 @@ import fs, {
 import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { copyStore } from "../../src/cli/store.ts";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { backUp, restoreDatabase } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
+import { SqliteMaintenance } from "../../src/storage/sqlite/maintenance/maintenance.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 
@@ -244,4 +246,29 @@ it("leaves the former store its one name when the system does not let the restor
     "petstore.db.lock",
     "petstore.db.start.lock",
   ]);
+});
+
+/** From now on, until the test has ended, nobody may list what is in a folder. */
+function refuseToOpen(folder: string): void {
+  const { openSync } = fs;
+  replaceInFs({
+    openSync(path, ...rest) {
+      if (path === folder) {
+        throw Object.assign(new Error("EACCES: open"), { code: "EACCES" });
+      }
+      return openSync(path, ...rest);
+    },
+  });
+  onTestFinished(() => replaceInFs({ openSync }));
+}
+
+it.each<[command: string, run: (from: string, to: string) => Promise<unknown>, message: string]>([
+  ["backup", (from, to) => new SqliteMaintenance(from).backup(to), "EACCES: open"],
+  ["copy", (from, to) => copyStore(from, to, () => {}), "permission denied"],
+])("leaves no %s in a folder whose names it cannot put on disk", async (_command, run, message) => {
+  const [from, folder] = [join(createFolder(), "petstore.db"), createFolder()];
+  await openSqliteStore(from).close();
+  refuseToOpen(folder);
+  await expect(run(from, join(folder, "copy.db"))).rejects.toThrow(message);
+  expect(readdirSync(folder).filter((name) => !name.endsWith(".lock"))).toEqual([]);
 });

@@ -24,6 +24,7 @@ import { hasOlderSchema, migrate } from "./migrations.ts";
 import { lockUnserved, type ServerLock, StoreHeldError } from "./server-lock.ts";
 import { changesPerMark, markApplied } from "./stock.ts";
 import {
+  assertSyncable,
   createIfMissing,
   identityOf,
   removeIfEmpty,
@@ -144,6 +145,7 @@ export class SqliteTarget implements CopyTarget {
       assertEmpty(connection, file);
       beginAlone(connection);
       isAlone = true;
+      assertSyncable(dirname(path));
       // Again: a command may have written in between.
       assertEmpty(connection, file);
       if (assertUsable(connection, file) === "empty" || hasOlderSchema(connection)) {

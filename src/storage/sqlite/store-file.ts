@@ -279,6 +279,11 @@ export function syncFolder(folder: string): void {
   sync(folder, "r");
 }
 
+/** Throws where `syncFolder` could not even open the folder: to be called before what takes long. */
+export function assertSyncable(folder: string): void {
+  closeSync(openSync(folder, "r"));
+}
+
 function sync(path: string, flags: "r+" | "r"): void {
   const descriptor = openSync(path, flags);
   try {

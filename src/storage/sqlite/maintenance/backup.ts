@@ -17,6 +17,7 @@ import type { ReportProgress } from "../../../domain/store.ts";
 import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { acquireServerLock } from "../server-lock.ts";
 import {
+  assertSyncable,
   belongsToStore,
   createIfMissing,
   isSameFile,
@@ -41,6 +42,7 @@ export async function backUp(connection: Connection, file: string, report?: Repo
   assertFree(file);
   // An absolute path: the driver trims leading white space, and would write another file.
   const draft = draftOf(resolve(file), "tmp");
+  assertSyncable(dirname(draft));
   closeSync(openSync(draft, "wx", 0o600));
   try {
     connection.run("BEGIN");
