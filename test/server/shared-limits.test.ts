@@ -44,6 +44,10 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
 
   const readiness = async (server: TestServer) => (await fetch(`${server.opsOrigin}/readyz`)).text();
 
+  /** A cluster of one node, which serves no slot yet. */
+  const startClusterNode = async (args: readonly string[]) =>
+    RedisServer.start({ args: ["--cluster-enabled", "yes", "--cluster-port", String(await freePort()), ...args] });
+
   it("tells by log, metrics and status that it counts by itself, and that it no longer does", async () => {
     const { key } = await store.mintQuota(60, 1_000);
     const server = await start(redis.url.replace("//", "//:geheim@"));
@@ -69,6 +73,16 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
     const told = server.log + JSON.stringify(await shared(server)) + metrics.text;
     expect(told).toContain("redis://********@127.0.0.1");
     expect(told).not.toContain("geheim");
+  });
+
+  it("tells why a cluster refuses its password, and never the password", async () => {
+    await redis.stop();
+    redis = await startClusterNode(["--requirepass", "open sesame"]);
+    const server = await start(`${redis.url.replace("//", "//:geheim@")}?cluster`);
+    const { away } = await shared(server);
+    expect(server.log + JSON.stringify(away)).not.toContain("geheim");
+    // On a busy machine the first attempts may get no answer in time.
+    await expect.poll(async () => (await shared(server)).away?.reason, { timeout: 20_000 }).toMatch(/^WRONGPASS/);
   });
 
   it("refuses within three seconds where it is to, and is not ready meanwhile", async () => {

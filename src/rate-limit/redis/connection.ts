@@ -220,8 +220,14 @@ async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promi
   });
 }
 
-/** ioredis attaches the failed command to its errors. The login command contains the password. */
+/**
+ * Leaves the failed command out, which ioredis attaches to its errors: the login command contains the password. Where
+ * no node of a cluster tells the slots, `error` is what the last one of them answered.
+ */
 function withoutCommand(error: unknown): unknown {
+  if (error instanceof Error && "lastNodeError" in error && error.lastNodeError !== null) {
+    return withoutCommand(error.lastNodeError);
+  }
   return error instanceof Error && "command" in error ? new Error(error.message) : error;
 }
 
