@@ -1,6 +1,9 @@
-import { readdirSync } from "node:fs";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createSecureContext, createServer as createTlsServer } from "node:tls";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createCertificate } from "../support/certificate.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
@@ -44,9 +47,14 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
 
   const readiness = async (server: TestServer) => (await fetch(`${server.opsOrigin}/readyz`)).text();
 
+  /** By itself, the only node of a cluster does not know its address. */
+  const announced = ["--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname"];
+
   /** A cluster of one node, which serves no slot yet. */
   const startClusterNode = async (args: readonly string[]) =>
-    RedisServer.start({ args: ["--cluster-enabled", "yes", "--cluster-port", String(await freePort()), ...args] });
+    RedisServer.start({
+      args: ["--cluster-enabled", "yes", "--cluster-port", String(await freePort()), ...announced, ...args],
+    });
 
   it("tells by log, metrics and status that it counts by itself, and that it no longer does", async () => {
     const { key } = await store.mintQuota(60, 1_000);
@@ -179,22 +187,72 @@ describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it("speaks TLS by rediss, and only with a server whose certificate it can trust", async () => {
-    const { certFile, keyFile } = createCertificate(createFolder());
-    const port = await freePort();
-    const tls = ["--tls-port", String(port), "--tls-cert-file", certFile, "--tls-key-file", keyFile];
-    await redis.stop();
-    redis = await RedisServer.start({ args: [...tls, "--tls-auth-clients", "no"] });
-    const url = `rediss://localhost:${port}`;
-    const trusting = await start(url, [], { NODE_EXTRA_CA_CERTS: certFile });
-    expect((await shared(trusting)).away).toBeNull();
-    await trusting.end();
-    for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
-      const doubting = await start(url, [], env);
+  describe.each([
+    ["a server", ""],
+    ["a cluster", "?cluster"],
+  ])("speaks TLS by rediss with %s", (_name, query) => {
+    let certFile: string;
+    let keyFile: string;
+    let url: string;
+
+    beforeEach(async () => {
+      ({ certFile, keyFile } = createCertificate(createFolder()));
+      const port = await freePort();
+      await redis.stop();
+      const tls = ["--tls-port", String(port), "--tls-cert-file", certFile, "--tls-key-file", keyFile];
+      const args = [...tls, "--tls-ca-cert-file", certFile, "--tls-auth-clients", "no"];
+      redis = await (query === "" ? RedisServer.start({ args }) : startClusterNode([...args, "--tls-cluster", "yes"]));
+      if (query !== "") {
+        await redis.client.cluster("ADDSLOTSRANGE", 0, 16_383);
+        await until(async () => (await redis.client.cluster("INFO")).includes("cluster_state:ok"), 20_000);
+      }
+      url = `rediss://localhost:${port}${query}`;
+    });
+
+    /** Starts a server that does not get through to Valkey, and resolves when it knows the reason. */
+    async function awayBecause(reason: RegExp, env: Record<string, string>): Promise<void> {
+      const server = await start(url, [], env);
       // On a busy machine the first attempts may get no answer in time.
-      const reason = async () => (await shared(doubting)).away?.reason;
-      await expect.poll(reason, { timeout: 20_000 }).toMatch(/certificate/);
-      await doubting.end();
+      await expect.poll(async () => (await shared(server)).away?.reason, { timeout: 20_000 }).toMatch(reason);
+      await server.end();
     }
-  }, 120_000);
+
+    it("whose certificate it can trust", async () => {
+      const server = await start(url, [], { NODE_EXTRA_CA_CERTS: certFile });
+      expect((await shared(server)).away).toBeNull();
+    }, 60_000);
+
+    it("which has a certificate for the name in the URL only", async () => {
+      const secureContext = createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+      const gate = createTlsServer(
+        { SNICallback: (name, answer) => answer(null, name === "localhost" ? secureContext : undefined) },
+        (socket) => {
+          const target = connect(redis.port, "127.0.0.1").on("error", () => {});
+          socket
+            .on("error", () => {})
+            .pipe(target)
+            .pipe(socket);
+        },
+      ).listen(0, "127.0.0.1");
+      await once(gate, "listening");
+      onTestFinished(() => void gate.close());
+      const { port } = gate.address() as AddressInfo;
+      if (query !== "") {
+        await redis.client.config("SET", "cluster-announce-port", port, "cluster-announce-tls-port", port);
+      }
+      const server = await start(`rediss://localhost:${port}${query}`, [], { NODE_EXTRA_CA_CERTS: certFile });
+      await expect.poll(async () => (await shared(server)).away, { timeout: 20_000 }).toBeNull();
+    }, 60_000);
+
+    it("and with no other", async () => {
+      for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
+        await awayBecause(/certificate/, env);
+      }
+    }, 60_000);
+
+    it("and goes on without it where that wants to see a certificate", async () => {
+      await redis.client.config("SET", "tls-auth-clients", "yes");
+      await awayBecause(/certificate/, { NODE_EXTRA_CA_CERTS: certFile });
+    }, 60_000);
+  });
 });

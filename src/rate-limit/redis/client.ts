@@ -1,4 +1,6 @@
-import { Cluster, Redis } from "ioredis";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { AbstractConnector, Cluster, Redis, type RedisOptions } from "ioredis";
 
 /** Where Valkey or Redis is, and how to log in. */
 export interface ValkeyTarget {
@@ -31,37 +33,29 @@ export function parseTarget(text: string): ValkeyTarget {
   };
 }
 
-/** The options by which ioredis reaches a target. An unknown certificate is refused, whatever Node is told. */
-function clientOptions({ host, port, username, password, db, isTls }: ValkeyTarget) {
-  return {
-    host,
-    port,
+/**
+ * Creates a client that never reconnects and never repeats a command: otherwise nobody would know what has been
+ * counted. Calls `failed` with each error of a socket.
+ */
+export function createClient(target: ValkeyTarget, failed: (error: Error) => void): Redis | Cluster {
+  const { host, port, username, password, db, isTls } = target;
+  const options = {
     db,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
+    // An unknown certificate is refused, whatever Node is told.
     ...(isTls && { tls: { rejectUnauthorized: true } }),
-  };
-}
-
-/**
- * Creates a client that never reconnects and never repeats a command: otherwise nobody would know what has been
- * counted.
- */
-export function createClient(target: ValkeyTarget): Redis | Cluster {
-  const options = {
-    ...clientOptions(target),
+    Connector: createConnector(failed),
     lazyConnect: true,
-    enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectionName: "petstore",
   };
   if (!target.isCluster) {
-    return new Redis({ ...options, retryStrategy: () => null });
+    return new Redis({ ...options, host, port, enableOfflineQueue: false, retryStrategy: () => null });
   }
-  const { host, port, enableOfflineQueue: _, ...redisOptions } = options;
   return new Cluster([{ host, port }], {
-    redisOptions,
+    redisOptions: options,
     lazyConnect: true,
     // The first command for a node connects to it. Without a queue, ioredis refuses those that come in the meantime.
     enableOfflineQueue: true,
@@ -73,12 +67,27 @@ export function createClient(target: ValkeyTarget): Redis | Cluster {
   });
 }
 
-/**
- * Ignores what a socket reports after its first error. ioredis listens for the first one alone, and any other would end
- * the process: TLS may report an alert after an untrusted certificate.
- */
-export function ignoreFurtherErrors({ stream }: { readonly stream?: Redis["stream"] }): void {
-  stream?.on("error", () => {});
+/** Creates what opens the sockets of a client, and of those that a cluster's client makes for its nodes. */
+function createConnector(failed: (error: Error) => void) {
+  return class extends AbstractConnector {
+    readonly #options: RedisOptions;
+
+    constructor(options: unknown) {
+      const redisOptions = options as RedisOptions;
+      super(redisOptions.disconnectTimeout as number);
+      this.#options = redisOptions;
+    }
+
+    override async connect(): Promise<Socket> {
+      const { host = "", port = defaultPort, tls } = this.#options;
+      // A server of several names shows the certificate of the one that it is told. ioredis tells none.
+      const servername = isIP(host) === 0 ? host : "";
+      this.stream = tls === undefined ? connectTcp({ host, port }) : connectTls({ ...tls, host, port, servername });
+      // ioredis listens for a socket's first error alone. A second one, such as an alert of TLS, would end the process.
+      this.stream.on("error", failed);
+      return this.stream;
+    }
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
-import { Cluster, Redis } from "ioredis";
+import { Cluster, type Redis } from "ioredis";
 import { UnusableValkeyError } from "../rate-limiters.ts";
-import { createClient, ignoreFurtherErrors, type ValkeyTarget, withoutCommand } from "./client.ts";
+import { createClient, type ValkeyTarget, withoutCommand } from "./client.ts";
 import { createScript, type Script } from "./scripts.ts";
 
 /** One run of a script. */
@@ -28,17 +28,14 @@ export interface Connection {
  * old, or refuses the database, and with another error if it does not answer well.
  */
 export async function openConnection(target: ValkeyTarget, signal: AbortSignal): Promise<Connection> {
-  const client = createClient(target);
+  let fault: Error | undefined;
+  const failed = (error: Error) => {
+    // The first error is the cause of all others.
+    fault ??= error;
+  };
+  const client = createClient(target, failed).on("error", failed);
   signal.addEventListener("abort", () => client.disconnect());
   const lost = new AbortController();
-  let fault: Error | undefined;
-  client.on("error", (error: Error) => {
-    fault = error;
-    if (client instanceof Redis) {
-      ignoreFurtherErrors(client);
-    }
-  });
-  client.on("+node", (node: Redis) => node.on("error", () => ignoreFurtherErrors(node)));
   client.on("close", () => lost.abort());
   client.on("end", () => lost.abort());
   try {
