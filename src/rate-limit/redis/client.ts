@@ -54,7 +54,7 @@ export function createClient(target: ValkeyTarget, failed: (error: Error) => voi
   if (!target.isCluster) {
     return new Redis({ ...options, host, port, enableOfflineQueue: false, retryStrategy: () => null });
   }
-  return new Cluster([{ host, port }], {
+  const cluster = new Cluster([{ host, port }], {
     redisOptions: options,
     lazyConnect: true,
     // The first command for a node connects to it. Without a queue, ioredis refuses those that come in the meantime.
@@ -65,6 +65,17 @@ export function createClient(target: ValkeyTarget, failed: (error: Error) => voi
     // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
+  cluster.on("+node", ignoreFailedAsking);
+  return cluster;
+}
+
+/**
+ * ioredis sends `ASKING` before a command for a slot that is moving, and awaits no answer: a failure would end the
+ * process. The command itself fails with it.
+ */
+function ignoreFailedAsking(node: Redis): void {
+  const asking = node.asking.bind(node);
+  node.asking = () => asking().catch(() => "OK");
 }
 
 /** Creates what opens the sockets of a client, and of those that a cluster's client makes for its nodes. */

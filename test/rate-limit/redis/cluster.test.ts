@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Key } from "../../../src/domain/key.ts";
 import { until } from "../../support/deadline.ts";
 import { freePort, hasRedis, RedisServer } from "../../support/redis-server.ts";
+import { documented } from "./documented-rights.ts";
 import { freshKey, TestLimits } from "./shared-limits.ts";
 
 describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", () => {
@@ -96,5 +98,60 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     const decisions = await Promise.all(keys.map((key) => server.decide(key)));
     expect(decisions.map(({ outcome }) => outcome)).toEqual(keys.map(() => "admitted"));
     expect(server.limits.localDecisions).toBe(0);
+  });
+
+  describe("while a slot moves to another node", () => {
+    /** Begins to move the slot of a key that nobody has used. */
+    async function moveSlot() {
+      const [source, target] = [nodes[0] as RedisServer, nodes.at(-1) as RedisServer];
+      let key: Key;
+      let slot: number;
+      do {
+        key = freshKey(30);
+        slot = await source.client.cluster("KEYSLOT", `petstore:{${key.id}}:usage`);
+      } while (slot > 8_191);
+      const [sourceId, targetId] = [await source.client.cluster("MYID"), await target.client.cluster("MYID")];
+      await target.client.cluster("SETSLOT", slot, "IMPORTING", sourceId);
+      await source.client.cluster("SETSLOT", slot, "MIGRATING", targetId);
+      onTestFinished(() => void source.client.cluster("SETSLOT", slot, "STABLE"));
+      return { key, target };
+    }
+
+    async function openAs(rights: readonly string[]): Promise<TestLimits> {
+      for (const { client } of nodes) {
+        const user = ["petstore", "reset", "on", ">secret", `~${documented.keys}`];
+        await client.call("ACL", "SETUSER", ...user, ...rights);
+      }
+      const server = await TestLimits.open(`${nodes[0]?.url.replace("//", "//petstore:secret@")}?cluster`);
+      onTestFinished(() => server.close());
+      expect(server.told).toEqual([expect.stringMatching(/^connected/)]);
+      return server;
+    }
+
+    const { rights, clusterRights } = documented;
+    const exactly = { admitted: 30, refused: 1, banned: 0 };
+
+    it("count its keys there, by the documented rights", async () => {
+      const server = await openAs([...rights, ...clusterRights]);
+      const { key, target } = await moveSlot();
+      expect(await server.burst(key, 31)).toEqual(exactly);
+      expect(server.limits.localDecisions).toBe(0);
+      expect(await target.client.keys("petstore:{*}:usage")).toContain(`petstore:{${key.id}}:usage`);
+    });
+
+    it("go on locally where the user may not ask there", async () => {
+      const server = await openAs([...rights, "+cluster"]);
+      const { key } = await moveSlot();
+      expect(await server.burst(key, 31)).toEqual(exactly);
+      expect(server.limits.localDecisions).toBe(31);
+    });
+
+    it("go on locally where that node is gone", async () => {
+      const server = await openAs([...rights, ...clusterRights]);
+      const { key, target } = await moveSlot();
+      await target.stop();
+      expect(await server.burst(key, 31)).toEqual(exactly);
+      expect(server.limits.localDecisions).toBe(31);
+    });
   });
 });

@@ -1,13 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../support/deadline.ts";
-import { projectRoot } from "../../support/petstore.ts";
 import { hasRedis, RedisServer } from "../../support/redis-server.ts";
+import { documented } from "./documented-rights.ts";
 import { freshKey, TestLimits } from "./shared-limits.ts";
 
-const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
-const [, rights = "", keys = ""] = /needs `(\+eval [^`]+)` for keys\s+that match `([^`]+)`/.exec(operations) ?? [];
+const { rights, keys } = documented;
 
 /** Opens limits as a user with these rights. */
 async function openAs(granted: readonly string[]) {
@@ -22,7 +19,7 @@ async function openAs(granted: readonly string[]) {
 describe.runIf(hasRedis)("the documented rights of the user (skipped without redis-server)", () => {
   it("are all that limits and streams need", async () => {
     expect(keys).toBe("petstore:*");
-    const { redis, server } = await openAs(rights.split(" "));
+    const { redis, server } = await openAs(rights);
     const { limits, told } = server;
     const key = freshKey(60);
     await server.burst(key, 2);
@@ -40,8 +37,8 @@ describe.runIf(hasRedis)("the documented rights of the user (skipped without red
     expect(told).toEqual([expect.stringMatching(/^connected/)]);
   });
 
-  it.each(rights.split(" "))("are needed: without %s, Valkey is away, and the reason names it", async (right) => {
-    const { server } = await openAs(rights.split(" ").filter((other) => other !== right));
+  it.each(rights)("are needed: without %s, Valkey is away, and the reason names it", async (right) => {
+    const { server } = await openAs(rights.filter((other) => other !== right));
     await until(async () => server.told.length > 1, 5_000);
     const reason = new RegExp(`^disconnected: .* no permissions to run the '${right.slice(1)}' command`);
     expect(server.told).toEqual(server.told.map(() => expect.stringMatching(reason)));
