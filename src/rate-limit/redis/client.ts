@@ -59,6 +59,8 @@ export function createClient(target: ValkeyTarget, failed: (error: Error) => voi
     lazyConnect: true,
     // The first command for a node connects to it. Without a queue, ioredis refuses those that come in the meantime.
     enableOfflineQueue: true,
+    // The opening of a connection checks itself whether the cluster serves. ioredis would not tell that it does not.
+    enableReadyCheck: false,
     clusterRetryStrategy: () => null,
     // By default, ioredis sends what a lost node has not answered to another one.
     retryDelayOnFailover: 0,

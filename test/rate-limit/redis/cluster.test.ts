@@ -72,6 +72,20 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     await Promise.all(opened.map((server) => server.close()));
   });
 
+  it("are away while nobody serves some of the slots, and tell so", async () => {
+    const { client, url } = nodes[1] as RedisServer;
+    // A node does not tell the others that it has dropped slots.
+    for (const node of nodes.toReversed()) {
+      await node.client.cluster("DELSLOTSRANGE", 16_000, 16_383);
+    }
+    const server = await TestLimits.open(`${url}?cluster`);
+    onTestFinished(() => server.close());
+    await client.cluster("ADDSLOTSRANGE", 16_000, 16_383);
+    expect(server.told).toEqual(["disconnected: the cluster does not serve all slots"]);
+    await server.connected();
+    await allMet();
+  });
+
   it("follow a key to a node that has joined since", async () => {
     const joined = await startNode();
     nodes.push(joined);
