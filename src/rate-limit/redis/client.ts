@@ -113,3 +113,32 @@ export function withoutCommand(error: unknown): unknown {
   }
   return error instanceof Error && "command" in error ? new Error(error.message) : error;
 }
+
+/** Finds a hash tag for each master. Of each slot, `slots` has the nodes, the master first. */
+export function findHashTags(slots: readonly (readonly string[])[]): number[] {
+  const masters = new Set(slots.flatMap(([master]) => master ?? []));
+  const tags: number[] = [];
+  for (let tag = 0; masters.size > 0; tag += 1) {
+    const [master = ""] = slots[slotOf(String(tag))] ?? [];
+    if (masters.delete(master)) {
+      tags.push(tag);
+    }
+  }
+  return tags;
+}
+
+/**
+ * The slot of a hash tag: its CRC-16/XMODEM, modulo the number of slots.
+ *
+ * Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#key-distribution-model
+ */
+function slotOf(tag: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      crc = (crc & 0x8000) === 0 ? crc << 1 : ((crc << 1) ^ 0x1021) & 0xffff;
+    }
+  }
+  return crc % 16_384;
+}

@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from "ioredis";
 import { UnusableValkeyError } from "../rate-limiters.ts";
-import { createClient, type ValkeyTarget, withoutCommand } from "./client.ts";
+import { createClient, findHashTags, type ValkeyTarget, withoutCommand } from "./client.ts";
 import { createScript, type Script } from "./scripts.ts";
 
 /** One run of a script. */
@@ -47,7 +47,7 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
     } else {
       await select(client, target.db);
     }
-    await assertServes(client);
+    await Promise.all(probeNames(client).map((name) => assertServes(client, name)));
     const risks = await describeRisks(client, info);
     if (lost.signal.aborted) {
       throw new Error("the connection was lost");
@@ -96,9 +96,8 @@ const trial = createScript("return 1");
  * the user a command that the link and the scripts need. They are called one by one, because Redis 7.0 does not say
  * which command of a script it refuses.
  */
-async function assertServes(client: Redis | Cluster): Promise<void> {
-  const text = "petstore:probe";
-  const places = "petstore:probe:places";
+async function assertServes(client: Redis | Cluster, text: string): Promise<void> {
+  const places = `${text}:places`;
   await Promise.all([
     client.set(text, "", "PX", 1),
     client.get(text),
@@ -113,6 +112,12 @@ async function assertServes(client: Redis | Cluster): Promise<void> {
     client.time(),
     client.ping(),
   ]);
+}
+
+/** The names of the values that are written on trial: in a cluster one for each master, as each may refuse writes. */
+function probeNames(client: Redis | Cluster): string[] {
+  const name = "petstore:probe";
+  return client instanceof Cluster ? findHashTags(client.slots).map((tag) => `${name}:{${tag}}`) : [name];
 }
 
 async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promise<readonly unknown[]> {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Key } from "../../../src/domain/key.ts";
 import { until } from "../../support/deadline.ts";
@@ -11,11 +12,13 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
   const servers: TestLimits[] = [];
 
   beforeAll(async () => {
-    nodes.push(await startNode(), await startNode());
-    const [first, second] = nodes as [RedisServer, RedisServer];
-    await first.client.cluster("ADDSLOTSRANGE", 0, 8_191);
-    await second.client.cluster("ADDSLOTSRANGE", 8_192, 16_383);
+    nodes.push(await startNode(), await startNode(), await startNode());
+    const [first, second, third] = nodes as [RedisServer, RedisServer, RedisServer];
+    await first.client.cluster("ADDSLOTSRANGE", 0, 5_460);
+    await second.client.cluster("ADDSLOTSRANGE", 5_461, 10_922);
+    await third.client.cluster("ADDSLOTSRANGE", 10_923, 16_383);
     await first.client.cluster("MEET", "127.0.0.1", second.port, busPorts[1] as number);
+    await first.client.cluster("MEET", "127.0.0.1", third.port, busPorts[2] as number);
     await allMet();
     const url = `${first.url}?cluster`;
     servers.push(await TestLimits.open(url), await TestLimits.open(url));
@@ -73,7 +76,7 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
   });
 
   it("are away while nobody serves some of the slots, and tell so", async () => {
-    const { client, url } = nodes[1] as RedisServer;
+    const { client, url } = nodes[2] as RedisServer;
     // A node does not tell the others that it has dropped slots.
     for (const node of nodes.toReversed()) {
       await node.client.cluster("DELSLOTSRANGE", 16_000, 16_383);
@@ -86,10 +89,26 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
     await allMet();
   });
 
+  it.each([0, 1, 2])("are away until the memory of node %i is no longer full", async (index) => {
+    const { client } = nodes[index] as RedisServer;
+    const server = await TestLimits.open(`${nodes[0]?.url}?cluster`);
+    onTestFinished(() => server.close());
+    await client.config("SET", "maxmemory", "1");
+    const endMs = performance.now() + 1_500;
+    while (performance.now() < endMs) {
+      await server.burst(freshKey(30), 1);
+      await setTimeout(5);
+    }
+    expect(server.told.filter((line) => line.startsWith("connected"))).toHaveLength(1);
+    expect(server.told.at(-1)).toMatch(/^disconnected: OOM/);
+    await client.config("SET", "maxmemory", "0");
+    await server.connected();
+  });
+
   it("follow a key to a node that has joined since", async () => {
     const joined = await startNode();
     nodes.push(joined);
-    await nodes[0]?.client.cluster("MEET", "127.0.0.1", joined.port, busPorts[2] as number);
+    await nodes[0]?.client.cluster("MEET", "127.0.0.1", joined.port, busPorts[3] as number);
     await allMet();
     const key = freshKey(30);
     const slot = await joined.client.cluster("KEYSLOT", `petstore:{${key.id}}:usage`);
@@ -123,7 +142,7 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
       do {
         key = freshKey(30);
         slot = await source.client.cluster("KEYSLOT", `petstore:{${key.id}}:usage`);
-      } while (slot > 8_191);
+      } while (slot > 5_460);
       const [sourceId, targetId] = [await source.client.cluster("MYID"), await target.client.cluster("MYID")];
       await target.client.cluster("SETSLOT", slot, "IMPORTING", sourceId);
       await source.client.cluster("SETSLOT", slot, "MIGRATING", targetId);
