@@ -7,10 +7,14 @@ import { expect, it, vi } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { apiKeyRevoked, scopeMissing, storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
-import { AnonymousStreams } from "../../src/interceptors/anonymous-streams.ts";
 import { authInterceptor, type Caller, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
 import { uncountedRefusal } from "../../src/interceptors/limits.ts";
-import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
+import {
+  AnonymousStreams,
+  KeyStreams,
+  type KeyStreamsOptions,
+  type StreamPlaces,
+} from "../../src/interceptors/streams.ts";
 import { Call, type StreamCallResponse } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 import { KeyCache } from "../../src/storage/key-cache.ts";
