@@ -248,6 +248,29 @@ it("leaves the former store its one name when the system does not let the restor
   ]);
 });
 
+it("gives a damaged store its log back when the system does not let the restored one take its name", async () => {
+  const folder = createFolder();
+  const [copy, file] = [join(folder, "copy.db"), join(folder, "petstore.db")];
+  const store = openSqliteStore(file);
+  await store.maintenance.backup(copy);
+  await store.close();
+  fs.writeFileSync(file, "damaged ".repeat(1_000));
+  fs.writeFileSync(`${file}-wal`, "log");
+  const { renameSync } = fs;
+  onTestFinished(() => replaceInFs({ renameSync }));
+  replaceInFs({
+    renameSync(from, to) {
+      if (to === file) {
+        throw Object.assign(new Error("EIO: rename"), { code: "EIO" });
+      }
+      renameSync(from, to);
+    },
+  });
+  await expect(restoreDatabase(copy, file)).rejects.toThrow("EIO: rename");
+  expect(fs.readFileSync(`${file}-wal`, "utf8")).toBe("log");
+  expect(readdirSync(folder).filter((name) => name.includes("before-restore"))).toEqual([]);
+});
+
 /** From now on, until the test has ended, nobody may list what is in a folder. */
 function refuseToOpen(folder: string): void {
   const { openSync } = fs;

@@ -179,11 +179,36 @@ describe("a restore", () => {
     expect(readdirSync(join(folder, "new"))).toEqual(["petstore.db", "petstore.db.lock", "petstore.db.start.lock"]);
   });
 
+  it("keeps no empty file, as one that was cut short leaves it, and as a symbolic link to nothing becomes", async () => {
+    const [empty, link] = [join(folder, "empty.db"), join(folder, "link.db")];
+    writeFileSync(empty, "");
+    writeFileSync(`${empty}.before-restore`, "kept");
+    symlinkSync(join(folder, "target.db"), link);
+    for (const fresh of [empty, link]) {
+      expect(await restoreDatabase(backup, fresh)).toBeUndefined();
+      expect(await quantityIn(fresh)).toBe(1n);
+    }
+    expect(readFileSync(`${empty}.before-restore`, "utf8")).toBe("kept");
+    expect(readdirSync(folder)).not.toContain("target.db.before-restore");
+  });
+
   it("leaves no store where there was none, when it fails", async () => {
     new Sqlite(backup).exec("DROP INDEX stock_by_status").close();
-    const fresh = join(folder, "petstore-2.db");
-    await expect(restoreDatabase(backup, fresh)).rejects.toThrow("the index stock_by_status is missing");
-    expect(existsSync(fresh)).toBe(false);
+    const [fresh, link] = [join(folder, "petstore-2.db"), join(folder, "link.db")];
+    symlinkSync(join(folder, "target.db"), link);
+    for (const missing of [fresh, link]) {
+      await expect(restoreDatabase(backup, missing)).rejects.toThrow("the index stock_by_status is missing");
+      expect(existsSync(missing)).toBe(false);
+    }
+  });
+
+  it("is refused where the log of the store has only the name that one which was cut short has given it", async () => {
+    linkSync(file, `${file}.before-restore`);
+    writeFileSync(`${file}.before-restore-wal`, "log");
+    await expect(restoreDatabase(backup, file)).rejects.toThrow(
+      `${file}.before-restore-wal: a restore that was cut short has left this log of the store`,
+    );
+    expect(readFileSync(`${file}.before-restore-wal`, "utf8")).toBe("log");
   });
 
   it("begins a history of its own, with other cursors and versions, as does a backup that is served itself", async () => {

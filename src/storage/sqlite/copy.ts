@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realpathSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   type ColumnType,
@@ -119,6 +119,7 @@ export class SqliteTarget implements CopyTarget {
   readonly identity: string | undefined;
   readonly #held = new DisposableStack();
   #connection: Connection | undefined;
+  #isCommitted = false;
 
   constructor(file: string) {
     this.shown = file;
@@ -131,20 +132,16 @@ export class SqliteTarget implements CopyTarget {
       const isOwn = createIfMissing(file);
       const lock = lockTarget(file, isOwn);
       const path = realpathSync(file);
-      let isAlone = false;
-      this.#held.defer(() => {
-        // It is empty unless the copy was committed, or a command has made a store there.
-        if (isOwn && isAlone) {
-          removeIfEmpty(path);
-        }
-        lock.release();
-      });
+      this.#held.defer(() => lock.release());
       const connection = openDatabase(path);
       this.#held.defer(() => connection.close());
       assertUsable(connection, file);
       assertEmpty(connection, file);
       beginAlone(connection);
-      isAlone = true;
+      if (isOwn && statSync(path).size === 0) {
+        // No command has made a store there, and none can before the connection is closed.
+        this.#held.defer(() => this.#isCommitted || rmSync(path));
+      }
       assertSyncable(dirname(path));
       // Again: a command may have written in between.
       assertEmpty(connection, file);
@@ -190,6 +187,7 @@ export class SqliteTarget implements CopyTarget {
 
   async commit(): Promise<void> {
     this.#run((connection) => connection.run("COMMIT"));
+    this.#isCommitted = true;
     syncFolder(dirname(realpathSync(this.shown)));
   }
 

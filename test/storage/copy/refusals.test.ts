@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import pg from "pg";
@@ -116,6 +116,22 @@ describe("a copy from a file to a file is refused", () => {
     rmSync(to);
     await expectRefused(from, to, `${to}: process ${process.pid} serves it; end that server first`);
     expect(existsSync(to)).toBe(true);
+  });
+
+  it("whose commit fails at the very end: the file is removed", async () => {
+    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
+    const original: Connection["run"] = Reflect.get(Connection.prototype, "run");
+    const run = vi.spyOn(Connection.prototype, "run");
+    onTestFinished(() => run.mockRestore());
+    run.mockImplementation(function (this: Connection, sql, ...values) {
+      const result = Reflect.apply(original, this, [sql, ...values]);
+      if (sql === "COMMIT" && (statSync(to, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+        throw new Sqlite.SqliteError("disk I/O error", "SQLITE_IOERR_DIR_FSYNC");
+      }
+      return result;
+    });
+    await expectRefused(from, to, "disk I/O error");
+    expect(existsSync(to)).toBe(false);
   });
 
   it.each<[does: string, use: (file: string) => Sqlite.Database, message: string]>([

@@ -19,7 +19,6 @@ import { acquireServerLock } from "../server-lock.ts";
 import {
   assertSyncable,
   belongsToStore,
-  createIfMissing,
   isSameFile,
   isTaken,
   keptFileOf,
@@ -217,17 +216,18 @@ export async function restoreDatabase(
     throw new StoreFileError(`${backup}: this is the store itself`);
   }
   openForReading(backup).close();
-  const isOwn = createIfMissing(file);
+  const wasThere = existsSync(file);
   using undo = new DisposableStack();
   const lock = acquireServerLock(file);
   const path = realpathSync(file);
   undo.defer(() => lock.release());
-  const keptAs = isOwn ? undefined : keptFileOf(path);
-  if (keptAs === undefined) {
-    undo.defer(() => removeEmpty(path));
-  } else {
+  // An empty file is no store. The lock makes one, and so does a restore that is cut short.
+  const keptAs = statSync(path).size === 0 ? undefined : keptFileOf(path);
+  if (keptAs !== undefined) {
     assertKeepable(path, keptAs);
-    undo.defer(() => removeSecondName(path, keptAs));
+    undo.defer(() => giveBack(path, keptAs));
+  } else if (!wasThere) {
+    undo.defer(() => removeEmpty(path));
   }
 
   const draft = draftOf(path, "restore");
@@ -247,7 +247,11 @@ const linkRefusals: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP
  * long.
  */
 function assertKeepable(path: string, keptAs: string): void {
-  removeSecondName(path, keptAs);
+  if (isSameFile(path, keptAs)) {
+    // A restore that was cut short before the store was replaced has left the store with a second name.
+    assertHasLogs(path, keptAs);
+    rmSync(keptAs);
+  }
   if (isTaken(keptAs)) {
     throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
   }
@@ -265,11 +269,33 @@ function assertKeepable(path: string, keptAs: string): void {
   rmSync(keptAs);
 }
 
-/** A restore that is cut short before the store is replaced leaves the store with a second name. */
-function removeSecondName(path: string, keptAs: string): void {
-  if (isSameFile(path, keptAs)) {
-    rmSync(keptAs);
+/** The ends of the names of the logs, in which a store may have what its file has not. */
+const logEnds = ["-wal", "-journal"];
+
+/** Throws if a log of the store has only the other name, as after a restore that was cut short at the very end. */
+function assertHasLogs(path: string, keptAs: string): void {
+  for (const end of logEnds) {
+    if (existsSync(keptAs + end) && !existsSync(path + end)) {
+      throw new StoreFileError(
+        `${keptAs}${end}: a restore that was cut short has left this log of the store; if nothing has used the store ` +
+          `since, move the log to ${path}${end}, or else remove it`,
+      );
+    }
   }
+}
+
+/** Takes the other name from a store that has not been replaced, and gives it its logs back. */
+function giveBack(path: string, keptAs: string): void {
+  if (!isSameFile(path, keptAs)) {
+    return;
+  }
+  for (const end of logEnds) {
+    if (existsSync(keptAs + end) && !existsSync(path + end)) {
+      renameSync(keptAs + end, path + end);
+    }
+  }
+  removeLogs(keptAs);
+  rmSync(keptAs);
 }
 
 /** Copies a backup, and checks the copy. */
@@ -307,7 +333,7 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
 }
 
 /**
- * Locks the empty file that stands for a store which was missing. Throws `StoreFileError` where another process has made
+ * Locks the empty file that stands for a missing store. Throws `StoreFileError` where another process has made
  * a store there meanwhile, or is making one.
  */
 function holdEmpty(path: string): Connection {
@@ -345,7 +371,7 @@ function inUse(path: string): StoreFileError {
  * another process uses the store.
  */
 function keep(path: string, keptAs: string): Connection | undefined {
-  for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {
+  for (const end of logEnds.filter((each) => existsSync(path + each))) {
     // An interrupted restore may have left an older one.
     rmSync(keptAs + end, { force: true });
     // SQLite removes the log of a store that it cannot read: a second name keeps the log.
