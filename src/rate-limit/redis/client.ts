@@ -64,6 +64,8 @@ export function createClient(target: ValkeyTarget, failed: (error: Error) => voi
     clusterRetryStrategy: () => null,
     // By default, ioredis sends what a lost node has not answered to another one.
     retryDelayOnFailover: 0,
+    // By default, ioredis repeats for longer than we wait what a cluster that is down refuses.
+    retryDelayOnClusterDown: 0,
     // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
@@ -94,13 +96,18 @@ function createConnector(failed: (error: Error) => void) {
     override async connect(): Promise<Socket> {
       const { host = "", port = defaultPort, tls } = this.#options;
       // A server of several names shows the certificate of the one that it is told. ioredis tells none.
-      const servername = isIP(host) === 0 ? host : "";
+      const servername = isIP(host) === 0 ? host.replace(/\.$/, "") : "";
       this.stream = tls === undefined ? connectTcp({ host, port }) : connectTls({ ...tls, host, port, servername });
       // ioredis listens for a socket's first error alone. A second one, such as an alert of TLS, would end the process.
-      this.stream.on("error", failed);
+      this.stream.on("error", (error) => failed(causeOf(error)));
       return this.stream;
     }
   };
+}
+
+/** The first error of those for each address of a host; together they have no message. */
+function causeOf(error: Error): Error {
+  return error instanceof AggregateError ? error.errors[0] : error;
 }
 
 /**
@@ -113,6 +120,9 @@ export function withoutCommand(error: unknown): unknown {
   }
   return error instanceof Error && "command" in error ? new Error(error.message) : error;
 }
+
+/** How many slots a cluster has. */
+export const slotCount = 16_384;
 
 /** Finds a hash tag for each master. Of each slot, `slots` has the nodes, the master first. */
 export function findHashTags(slots: readonly (readonly string[])[]): number[] {
@@ -140,5 +150,5 @@ function slotOf(tag: string): number {
       crc = (crc & 0x8000) === 0 ? crc << 1 : ((crc << 1) ^ 0x1021) & 0xffff;
     }
   }
-  return crc % 16_384;
+  return crc % slotCount;
 }

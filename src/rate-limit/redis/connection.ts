@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from "ioredis";
 import { UnusableValkeyError } from "../rate-limiters.ts";
-import { createClient, findHashTags, type ValkeyTarget, withoutCommand } from "./client.ts";
+import { createClient, findHashTags, slotCount, type ValkeyTarget, withoutCommand } from "./client.ts";
 import { createScript, type Script } from "./scripts.ts";
 
 /** One run of a script. */
@@ -18,8 +18,8 @@ export interface Connection {
   readonly lost: AbortSignal;
   /** Runs scripts in one round trip. Resolves to their replies; rejects when one of them fails. */
   run(calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
-  /** Resolves when the server answers. */
-  ping(): Promise<unknown>;
+  /** Resolves when the server answers; of a cluster, each master. */
+  ping(): Promise<void>;
   close(): void;
 }
 
@@ -40,14 +40,16 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
   client.on("end", () => lost.abort());
   try {
     await client.connect();
-    const info = await client.info();
-    assertUsable(info);
     if (client instanceof Cluster) {
       await assertWhole(client);
-    } else {
+    }
+    const info = await client.info();
+    assertUsable(info);
+    if (!(client instanceof Cluster)) {
       await select(client, target.db);
     }
-    await Promise.all(probeNames(client).map((name) => assertServes(client, name)));
+    const names = probeNames(client);
+    await Promise.all(names.map((name) => assertServes(client, name)));
     const risks = await describeRisks(client, info);
     if (lost.signal.aborted) {
       throw new Error("the connection was lost");
@@ -56,7 +58,7 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
       risks,
       lost: lost.signal,
       run: (calls) => run(client, calls),
-      ping: () => client.ping(),
+      ping: () => ping(client, names),
       close: () => client.disconnect(),
     };
   } catch (reason) {
@@ -82,8 +84,8 @@ async function select(client: Redis, db: number): Promise<void> {
 }
 
 async function assertWhole(cluster: Cluster): Promise<void> {
-  const info = await cluster.cluster("INFO");
-  if (!String(info).includes("cluster_state:ok")) {
+  const served = cluster.slots.filter(([master]) => master !== undefined).length;
+  if (served < slotCount || !String(await cluster.cluster("INFO")).includes("cluster_state:ok")) {
     throw new Error("the cluster does not serve all slots");
   }
 }
@@ -118,6 +120,15 @@ async function assertServes(client: Redis | Cluster, text: string): Promise<void
 function probeNames(client: Redis | Cluster): string[] {
   const name = "petstore:probe";
   return client instanceof Cluster ? findHashTags(client.slots).map((tag) => `${name}:{${tag}}`) : [name];
+}
+
+/** Asks every master of a cluster for its value of a trial, as each may be away. */
+async function ping(client: Redis | Cluster, names: readonly string[]): Promise<void> {
+  try {
+    await (client instanceof Cluster ? Promise.all(names.map((name) => client.get(name))) : client.ping());
+  } catch (reason) {
+    throw withoutCommand(reason);
+  }
 }
 
 async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promise<readonly unknown[]> {

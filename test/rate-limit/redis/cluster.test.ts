@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Key } from "../../../src/domain/key.ts";
 import { until } from "../../support/deadline.ts";
@@ -38,11 +39,22 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
 
   /** Resolves when each node knows all others, and serves. */
   async function allMet(): Promise<void> {
-    const known = `cluster_known_nodes:${nodes.length}`;
+    const wanted = ["cluster_state:ok", "cluster_slots_assigned:16384", `cluster_known_nodes:${nodes.length}`];
     await until(async () => {
       const infos = await Promise.all(nodes.map(({ client }) => client.cluster("INFO")));
-      return infos.every((info) => info.includes("cluster_state:ok") && info.includes(known));
+      return infos.every((info) => wanted.every((line) => info.includes(line)));
     }, 20_000);
+  }
+
+  /** Has nobody serve the last slots. Returns what has the third node serve them again. */
+  async function dropSlots(): Promise<() => Promise<void>> {
+    const slots = [16_000, 16_383] as const;
+    // Another node may have heard already that they are gone.
+    await Promise.all(nodes.map(({ client }) => client.cluster("DELSLOTSRANGE", ...slots).catch(() => {})));
+    return async () => {
+      await nodes[2]?.client.cluster("ADDSLOTSRANGE", ...slots);
+      await allMet();
+    };
   }
 
   it("admit exactly what the plan allows, whichever node counts the key", async () => {
@@ -76,17 +88,51 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
   });
 
   it("are away while nobody serves some of the slots, and tell so", async () => {
-    const { client, url } = nodes[2] as RedisServer;
-    // A node does not tell the others that it has dropped slots.
-    for (const node of nodes.toReversed()) {
-      await node.client.cluster("DELSLOTSRANGE", 16_000, 16_383);
-    }
-    const server = await TestLimits.open(`${url}?cluster`);
+    const restore = await dropSlots();
+    const server = await TestLimits.open(`${nodes[2]?.url}?cluster`);
     onTestFinished(() => server.close());
-    await client.cluster("ADDSLOTSRANGE", 16_000, 16_383);
-    expect(server.told).toEqual(["disconnected: the cluster does not serve all slots"]);
+    await restore();
+    expect(server.told[0]).toBe("disconnected: the cluster does not serve all slots");
     await server.connected();
-    await allMet();
+  });
+
+  it("are away while nobody serves some of the slots, also where the others are served", async () => {
+    const requireAll = (wanted: "yes" | "no") =>
+      Promise.all(nodes.map(({ client }) => client.config("SET", "cluster-require-full-coverage", wanted)));
+    await requireAll("no");
+    const restore = await dropSlots();
+    const server = await TestLimits.open(`${nodes[2]?.url}?cluster`);
+    onTestFinished(() => server.close());
+    await setTimeout(1_500);
+    expect(new Set(server.told)).toEqual(new Set(["disconnected: the cluster does not serve all slots"]));
+    await requireAll("yes");
+    await restore();
+    await server.connected();
+  });
+
+  it("are told at once that the cluster is down", async () => {
+    const server = await TestLimits.open(`${nodes[0]?.url}?cluster`);
+    onTestFinished(() => server.close());
+    const restore = await dropSlots();
+    let startMs = 0;
+    await until(async () => {
+      startMs = performance.now();
+      await server.burst(freshKey(30), 1);
+      return server.told.length > 1;
+    }, 5_000);
+    const tookMs = performance.now() - startMs;
+    await restore();
+    expect(server.told[1]).toMatch(/^disconnected: CLUSTERDOWN/);
+    expect(tookMs).toBeLessThan(1_000);
+  });
+
+  it.each([0, 1, 2])("are told without any request that node %i hangs", async (index) => {
+    const server = await TestLimits.open(`${nodes[0]?.url}?cluster`);
+    onTestFinished(() => server.close());
+    nodes[index]?.hang();
+    await server.disconnected();
+    nodes[index]?.resume();
+    await server.connected();
   });
 
   it.each([0, 1, 2])("are away until the memory of node %i is no longer full", async (index) => {
@@ -150,12 +196,12 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
       return { key, target };
     }
 
-    async function openAs(rights: readonly string[]): Promise<TestLimits> {
+    async function openAs(rights: readonly string[], reasons: unknown[] = []): Promise<TestLimits> {
       for (const { client } of nodes) {
         const user = ["petstore", "reset", "on", ">secret", `~${documented.keys}`];
         await client.call("ACL", "SETUSER", ...user, ...rights);
       }
-      const server = await TestLimits.open(`${nodes[0]?.url.replace("//", "//petstore:secret@")}?cluster`);
+      const server = await TestLimits.open(`${nodes[0]?.url.replace("//", "//petstore:secret@")}?cluster`, { reasons });
       onTestFinished(() => server.close());
       expect(server.told).toEqual([expect.stringMatching(/^connected/)]);
       return server;
@@ -177,6 +223,16 @@ describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", (
       const { key } = await moveSlot();
       expect(await server.burst(key, 31)).toEqual(exactly);
       expect(server.limits.localDecisions).toBe(31);
+    });
+
+    it("keep the password from the reason why a node that has joined refuses it", async () => {
+      const reasons: unknown[] = [];
+      const server = await openAs([...rights, ...clusterRights], reasons);
+      const { client } = nodes.at(-1) as RedisServer;
+      await client.call("ACL", "DELUSER", "petstore");
+      await server.disconnected();
+      expect(reasons.length).toBeGreaterThan(0);
+      expect(inspect(reasons, { depth: 9, showHidden: true })).not.toContain("secret");
     });
 
     it("go on locally where that node is gone", async () => {

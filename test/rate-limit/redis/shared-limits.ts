@@ -27,8 +27,10 @@ export class TestLimits {
   static async open(url: string, options: OpenOptions = {}): Promise<TestLimits> {
     const test = new TestLimits(options.store ?? new MemoryUsageStore());
     const observer: LinkObserver = {
-      disconnected: (reason) =>
-        void test.told.push(`disconnected: ${reason instanceof Error ? reason.message : String(reason)}`),
+      disconnected(reason) {
+        options.reasons?.push(reason);
+        test.told.push(`disconnected: ${reason instanceof Error ? reason.message : String(reason)}`);
+      },
       connected: ({ risks }) => void test.told.push(["connected", ...risks].join("; ")),
       roundTrip: () => {
         test.roundTrips += 1;
@@ -76,6 +78,8 @@ interface OpenOptions {
   /** How far the server's own clock is ahead, in milliseconds. */
   readonly aheadMs?: number;
   readonly store?: UsageStore;
+  /** Gets the reasons why Valkey is away. */
+  readonly reasons?: unknown[];
 }
 
 let keys = 0;
