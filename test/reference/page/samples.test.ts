@@ -240,7 +240,7 @@ async function ready(call: SampleCall): Promise<SampleCall> {
   const response = await fetch(`${server.origin}/v1/holds`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: `{"petId": ${beyondDouble}, "quantity": 1, "ttl": "60s"}`,
+    body: `{"petId": ${beyondDouble}, "quantity": 1, "ttl": "3600s"}`,
   });
   expect(response.status).toBe(201);
   const { holdId } = (await response.json()) as { holdId: string };
