@@ -136,6 +136,9 @@ function runEach(language: Language, codes: readonly string[]): Promise<Promise<
 const begun = "--- the next sample ---";
 const failed = "--- the sample has failed ---";
 
+/** How long a process may run samples before one counts as hanging. What Go builds is built before. */
+const runTimeoutMs = 60_000;
+
 /** Programs that run those that their arguments name. */
 const runners: Readonly<Record<string, string>> = {
   "sample.mts": `for (const file of process.argv.slice(2)) {
@@ -145,7 +148,7 @@ const runners: Readonly<Record<string, string>> = {
   "sample.py": [
     "import runpy, sys, traceback",
     "for file in sys.argv[1:]:",
-    `    print("${begun}")`,
+    `    print("${begun}", flush=True)`,
     "    try:",
     '        runpy.run_path(file, run_name="__main__")',
     "    except BaseException:",
@@ -163,7 +166,11 @@ async function runInOne({ program, file }: Language, codes: readonly string[]): 
     writeFileSync(path, code);
     return path;
   });
-  const { stdout } = await promisify(execFile)(program, [runner, ...files], { env: environment() });
+  const options = { env: environment(), timeout: runTimeoutMs };
+  const { stdout } = await promisify(execFile)(program, [runner, ...files], options).catch((error) => {
+    const last = codes[error.stdout.split(begun).length - 2];
+    throw new Error(`the samples have not run to their end; the last one begun: ${last}`, { cause: error });
+  });
   const outputs = stdout.split(begun).slice(1);
   return inTurn(
     outputs.map((output) => async () => {
@@ -193,7 +200,8 @@ async function runBuilt(_language: Language, codes: readonly string[]): Promise<
   const built = join(folder, "samples");
   const execute = promisify(execFile);
   await execute("go", ["build", "-o", built, "."], { cwd: folder });
-  return inTurn(names.map((name) => async () => (await execute(built, [name], { env: environment() })).stdout));
+  const options = { env: environment(), timeout: runTimeoutMs };
+  return inTurn(names.map((name) => async () => (await execute(built, [name], options)).stdout));
 }
 
 /** Runs a sample that does not end by itself, until it has printed what is expected. Throws when it ends before. */
