@@ -2,9 +2,19 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { run } from "../../src/cli/program.ts";
 import { ServerSignals } from "../../src/cli/server-signals.ts";
-import { bareEnvironment, type CommandResult, outputOf, petstore, projectRoot, type Surroundings } from "./petstore.ts";
+import type { RunningServer } from "../../src/server/server.ts";
+import {
+  bareEnvironment,
+  type CommandResult,
+  maxRunMs,
+  outputOf,
+  petstore,
+  projectRoot,
+  type Surroundings,
+} from "./petstore.ts";
 
 type Here = Pick<Surroundings, "cwd" | "env" | "input">;
 
@@ -40,19 +50,33 @@ async function runHere(args: readonly string[], { cwd = projectRoot, env = {}, i
   const former = { cwd: process.cwd(), env: { ...process.env } };
   const stdin = new Input(input);
   const [stdout, stderr] = [new Output("stdout"), new Output("stderr")];
-  const signals = new ServerSignals();
+  const signals = new SignalsOfNoServer();
+  const limit = new AbortController();
   try {
     process.chdir(cwd);
     setEnvironment({ ...bareEnvironment(), ...env });
-    const code = await run(args, signals);
+    const overdue = setTimeout(maxRunMs, undefined, { signal: limit.signal });
+    const code = await Promise.race([run(args, signals), overdue]);
+    if (code === undefined) {
+      throw new Error(`petstore ${args.join(" ")} has not ended: ${await stderr.end()}`);
+    }
     return { code, stdout: await stdout.end(), stderr: await stderr.end() };
   } finally {
+    limit.abort();
     signals.release();
     process.chdir(former.cwd);
     setEnvironment(former.env);
     stdin.giveBack();
     stdout.giveBack();
     stderr.giveBack();
+  }
+}
+
+/** Stops a server that starts although it is to be refused: it would stay in this process. */
+class SignalsOfNoServer extends ServerSignals {
+  override handOver(server: RunningServer): never {
+    void server.stop();
+    throw new Error("a server has started");
   }
 }
 

@@ -33,7 +33,7 @@ export interface CommandResult {
 }
 
 /** Less than the time limit of a test, because a command that serves by mistake must not outlive its test. */
-const maxRunMs = amount(25_000, 240_000);
+export const maxRunMs = amount(25_000, 240_000);
 
 /** Runs `petstore …` to its end, in another process. */
 export async function petstore(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
