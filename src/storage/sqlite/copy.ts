@@ -140,7 +140,8 @@ export class SqliteTarget implements CopyTarget {
       beginAlone(connection);
       if (isOwn && statSync(path).size === 0) {
         // No command has made a store there, and none can before the connection is closed.
-        this.#held.defer(() => this.#isCommitted || rmSync(path));
+        const made = identityOf(path);
+        this.#held.defer(() => this.#isCommitted || removeOwn(path, made));
       }
       assertSyncable(dirname(path));
       // Again: a command may have written in between.
@@ -209,6 +210,17 @@ export class SqliteTarget implements CopyTarget {
     } catch (error) {
       throw toCopyError(error, this.shown);
     }
+  }
+}
+
+/** Removes the target, unless another file has taken its name. What prevents the removal is less than why it is tried. */
+function removeOwn(path: string, made: string | undefined): void {
+  try {
+    if (identityOf(path) === made) {
+      rmSync(path);
+    }
+  } catch {
+    // It stays, and is rolled back.
   }
 }
 

@@ -134,6 +134,27 @@ describe("a copy from a file to a file is refused", () => {
     expect(existsSync(to)).toBe(false);
   });
 
+  it.each<[does: string, then: (file: string) => void, left: boolean]>([
+    ["removes", () => {}, false],
+    ["replaces", (file) => writeFileSync(file, "another program's"), true],
+  ])("whose file another program %s meanwhile: it is told why the copy fails", async (_, then, isLeft) => {
+    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
+    const original: Connection["run"] = Reflect.get(Connection.prototype, "run");
+    const run = vi.spyOn(Connection.prototype, "run");
+    onTestFinished(() => run.mockRestore());
+    run.mockImplementation(function (this: Connection, sql, ...values) {
+      const result = Reflect.apply(original, this, [sql, ...values]);
+      if (sql === "COMMIT" && (statSync(to, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+        rmSync(to);
+        then(to);
+        throw new Sqlite.SqliteError("disk I/O error", "SQLITE_IOERR_DIR_FSYNC");
+      }
+      return result;
+    });
+    await expectRefused(from, to, "disk I/O error");
+    expect(existsSync(to)).toBe(isLeft);
+  });
+
   it.each<[does: string, use: (file: string) => Sqlite.Database, message: string]>([
     [
       "fills it",

@@ -318,9 +318,9 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
 
 /** Replaces a store with the draft of another one, in one step. */
 function replace(path: string, draft: string, keptAs: string | undefined): void {
+  takeOwner(draft, path);
   const held = keptAs === undefined ? holdEmpty(path) : keep(path, keptAs);
   try {
-    takeOwner(draft, path);
     if (keptAs !== undefined) {
       linkSync(path, keptAs);
     }
