@@ -40,14 +40,9 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
   client.on("end", () => lost.abort());
   try {
     await client.connect();
-    if (client instanceof Cluster) {
-      await assertWhole(client);
-    }
+    await (client instanceof Cluster ? assertWhole(client) : select(client, target.db));
     const info = await client.info();
     assertUsable(info);
-    if (!(client instanceof Cluster)) {
-      await select(client, target.db);
-    }
     const names = probeNames(client);
     await Promise.all(names.map((name) => assertServes(client, name)));
     const risks = await describeRisks(client, info);

@@ -27,7 +27,6 @@ import {
   assertSyncable,
   createIfMissing,
   identityOf,
-  removeIfEmpty,
   resolveStore,
   StoreFileError,
   syncFolder,
@@ -234,8 +233,8 @@ function lockTarget(file: string, isOwn: boolean): ServerLock {
   } catch (error) {
     const { cause } = error as Error;
     const mayBeUsed = cause instanceof StoreHeldError || isBusy(cause);
-    if (isOwn && !mayBeUsed) {
-      removeIfEmpty(file);
+    if (isOwn && !mayBeUsed && statSync(file, { throwIfNoEntry: false })?.size === 0) {
+      rmSync(file);
     }
     throw error;
   }

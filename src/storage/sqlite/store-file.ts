@@ -9,7 +9,6 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  rmSync,
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -88,19 +87,15 @@ function isMissing(file: string): boolean {
 }
 
 /**
- * Creates a missing database file, as `resolveDatabase` does. Returns whether this process has made it. Throws
- * `StoreFileError`.
+ * Creates a missing database file, as `resolveDatabase` does. Returns whether this process has made it. Throws the file
+ * system's errors, and `StoreFileError`.
  */
 export function createIfMissing(file: string): boolean {
-  try {
-    if (!isMissing(file)) {
-      return false;
-    }
-    makeFolderOf(file);
-    return createFile(file);
-  } catch (error) {
-    throw toStoreFileError(error, file);
+  if (!isMissing(file)) {
+    return false;
   }
+  makeFolderOf(file);
+  return createFile(file);
 }
 
 /**
@@ -135,13 +130,6 @@ function openNew(file: string): { readonly fd: number; readonly isOwn: boolean }
       throw error;
     }
     return { fd: openSync(file, "a", 0o600), isOwn: false };
-  }
-}
-
-/** Removes a file that this process has made, unless another one has written to it. Throws the file system's errors. */
-export function removeIfEmpty(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.size === 0) {
-    rmSync(file, { force: true });
   }
 }
 

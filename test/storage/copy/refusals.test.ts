@@ -118,42 +118,36 @@ describe("a copy from a file to a file is refused", () => {
     expect(existsSync(to)).toBe(true);
   });
 
-  it("whose commit fails at the very end: the file is removed", async () => {
-    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
-    const original: Connection["run"] = Reflect.get(Connection.prototype, "run");
-    const run = vi.spyOn(Connection.prototype, "run");
-    onTestFinished(() => run.mockRestore());
-    run.mockImplementation(function (this: Connection, sql, ...values) {
-      const result = Reflect.apply(original, this, [sql, ...values]);
-      if (sql === "COMMIT" && (statSync(to, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-        throw new Sqlite.SqliteError("disk I/O error", "SQLITE_IOERR_DIR_FSYNC");
-      }
-      return result;
-    });
-    await expectRefused(from, to, "disk I/O error");
-    expect(existsSync(to)).toBe(false);
-  });
-
-  it.each<[does: string, then: (file: string) => void, left: boolean]>([
-    ["removes", () => {}, false],
-    ["replaces", (file) => writeFileSync(file, "another program's"), true],
-  ])("whose file another program %s meanwhile: it is told why the copy fails", async (_, then, isLeft) => {
-    const [from, to] = [await createFile(), join(createFolder(), "b.db")];
-    const original: Connection["run"] = Reflect.get(Connection.prototype, "run");
-    const run = vi.spyOn(Connection.prototype, "run");
-    onTestFinished(() => run.mockRestore());
-    run.mockImplementation(function (this: Connection, sql, ...values) {
-      const result = Reflect.apply(original, this, [sql, ...values]);
-      if (sql === "COMMIT" && (statSync(to, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-        rmSync(to);
-        then(to);
-        throw new Sqlite.SqliteError("disk I/O error", "SQLITE_IOERR_DIR_FSYNC");
-      }
-      return result;
-    });
-    await expectRefused(from, to, "disk I/O error");
-    expect(existsSync(to)).toBe(isLeft);
-  });
+  it.each<[does: string, change: (file: string) => void, left: boolean]>([
+    ["leaves", () => {}, false],
+    ["removes", (file) => rmSync(file), false],
+    [
+      "replaces",
+      (file) => {
+        rmSync(file);
+        writeFileSync(file, "another program's");
+      },
+      true,
+    ],
+  ])(
+    "whose commit fails at the very end, and whose file another program %s: no copy stays",
+    async (_, change, isLeft) => {
+      const [from, to] = [await createFile(), join(createFolder(), "b.db")];
+      const original: Connection["run"] = Reflect.get(Connection.prototype, "run");
+      const run = vi.spyOn(Connection.prototype, "run");
+      onTestFinished(() => run.mockRestore());
+      run.mockImplementation(function (this: Connection, sql, ...values) {
+        const result = Reflect.apply(original, this, [sql, ...values]);
+        if (sql === "COMMIT" && (statSync(to, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+          change(to);
+          throw new Sqlite.SqliteError("disk I/O error", "SQLITE_IOERR_DIR_FSYNC");
+        }
+        return result;
+      });
+      await expectRefused(from, to, "disk I/O error");
+      expect(existsSync(to)).toBe(isLeft);
+    },
+  );
 
   it.each<[does: string, use: (file: string) => Sqlite.Database, message: string]>([
     [
